@@ -1,0 +1,49 @@
+// Package engine runs AMDGPU machine code on this machine's CPU.
+//
+// isa decodes words to instructions, lift turns instructions into the typed IR of package ir, and an Engine runs the
+// IR: interp is the plain one and the oracle, jit the fast one. engine knows nothing of HSA, HIP or KFD; silicon gives
+// it waves (package wave) whose memory is an address space (package mem), and gets back the reason why each run ended.
+//
+// A Worker belongs to one thread. It runs a wave until the wave leaves its code: end of program, barrier, sleep, trap,
+// fault, an illegal instruction, or no fuel. Every exit can be resumed by running the wave again (after a fault: from
+// the faulting instruction, whose effects have not happened).
+package engine
+
+import (
+	"github.com/pumice-gpu/pumice/engine/ir"
+	"github.com/pumice-gpu/pumice/engine/mem"
+	"github.com/pumice-gpu/pumice/engine/wave"
+)
+
+// Engine makes Workers that share lifted and compiled code. Safe for concurrent use.
+type Engine interface {
+	// Name is "interp" or "jit".
+	Name() string
+	// NewWorker returns an executor for one thread.
+	NewWorker() Worker
+	// InvalidateCode tells that instruction memory of space may have changed (s_icache_inv, ACQUIRE_MEM packet, unmap):
+	// cached code is compared with memory before its next use and lifted again where it differs.
+	InvalidateCode(space *mem.Space)
+	// Forget drops all code of a space that goes away.
+	Forget(space *mem.Space)
+	// Stats returns counters since the start.
+	Stats() Stats
+}
+
+// Worker runs waves on one thread.
+type Worker interface {
+	// Run executes w from w.PC until it leaves; w.PC, w.Arg, w.Fault, w.Illegal describe the exit. w.Fuel bounds the
+	// guest instructions executed (checked on back-edges and indirect jumps).
+	Run(w *wave.Wave) ir.Exit
+	// Close releases the worker's TLB and buffers.
+	Close()
+}
+
+// Stats counts what an Engine did.
+type Stats struct {
+	FuncsLifted   uint64
+	InstsLifted   uint64
+	FuncsCompiled uint64
+	LiftNanos     uint64
+	CompileNanos  uint64
+}

@@ -1,0 +1,401 @@
+package x86
+
+// VL is a vector length as EVEX.L'L encodes it.
+type VL uint8
+
+// Vector lengths. Scalar instructions take L128.
+const (
+	L128 VL = iota
+	L256
+	L512
+)
+
+// Bytes is the length in bytes.
+func (l VL) Bytes() int { return 16 << l }
+
+// vflags describe one vector instruction: prefix, map, W, operand form, tuple and abilities.
+type vflags uint64
+
+const (
+	// mandatory prefix
+	pNP vflags = 0
+	p66 vflags = 1
+	pF3 vflags = 2
+	pF2 vflags = 3
+	// opcode map
+	m0F   vflags = 1 << 2
+	m0F38 vflags = 2 << 2
+	m0F3A vflags = 3 << 2
+	mMap5 vflags = 5 << 2
+	mMap6 vflags = 6 << 2
+	// W of the EVEX form and, if it differs from 0, of the VEX form
+	w1  vflags = 1 << 5
+	vw1 vflags = 1 << 6
+	// which encodings exist
+	evex vflags = 1 << 7
+	vex  vflags = 1 << 8
+	both        = evex | vex
+	// embedded rounding; exception suppression only
+	er  vflags = 1 << 9
+	sae vflags = 1 << 10
+	// destination in ModRM.reg is half (quarter) as long as the vector length
+	rh vflags = 1 << 11
+	rq vflags = 1 << 12
+	// VEX.L fixed (mask instructions)
+	l1 vflags = 1 << 13
+	l0 vflags = 1 << 14
+
+	formShift        = 16
+	formMask  vflags = 31 << formShift
+	tupShift         = 24
+	tupMask   vflags = 31 << tupShift
+	fRVM      vflags = iota << formShift // reg ← vvvv, r/m
+	fRM                                  // reg ← r/m
+	fMR                                  // r/m ← reg
+	fVM                                  // vvvv ← r/m, opcode extension in reg (shifts by immediate)
+	fKVM                                 // k reg ← vvvv, r/m
+	fKM                                  // k reg ← r/m
+	fRK                                  // vector reg ← k r/m
+	fRG                                  // vector reg ← general r/m
+	fGR                                  // general r/m ← vector reg
+	fGRM                                 // general reg ← vector r/m
+	fRVG                                 // vector reg ← vvvv, general r/m
+	fGather                              // reg ← VSIB memory under mask
+	fScatter                             // VSIB memory ← reg under mask
+	fKKK                                 // k reg ← k vvvv, k r/m
+	fKK                                  // k reg ← k r/m
+	fKMem                                // k reg ← memory
+	fMemK                                // memory ← k reg
+	fKG                                  // k reg ← general r/m
+	fGK                                  // general reg ← k r/m
+	fGVG                                 // general reg ← general vvvv, general r/m
+	fGMV                                 // general reg ← general r/m, general vvvv
+	fGM                                  // general reg ← general r/m
+	fVGM                                 // general vvvv ← general r/m, opcode extension in reg
+	fRVM4                                // reg ← vvvv, r/m, register in imm8[7:4] (VEX only)
+)
+
+// tuple kinds: how long the memory operand is, and so what disp8 counts in.
+const (
+	tNone vflags = iota << tupShift
+	tFV2         // full vector, broadcast of 2 bytes
+	tFV4         // full vector, broadcast of 4 bytes
+	tFV8         // full vector, broadcast of 8 bytes
+	tHV2         // half vector, broadcast of 2 bytes
+	tHV4         // half vector, broadcast of 4 bytes
+	tQV2         // quarter vector, broadcast of 2 bytes
+	tFVM         // full vector, no broadcast
+	tHVM         // half
+	tQVM         // quarter
+	tOVM         // eighth
+	tS1          // one element of 1, 2, 4, 8 bytes
+	tS2
+	tS4
+	tS8
+	tT8   // 8 bytes (two dwords)
+	tM128 // 16 bytes
+	tM256 // 32 bytes
+)
+
+// Inst is one vector (or VEX-encoded general) instruction: a line of the tables.
+type Inst struct {
+	name string
+	f    vflags
+	op   byte
+	ext  uint8 // opcode extension, for fVM and fVGM
+	imm  bool  // has an immediate byte
+}
+
+// Name is the mnemonic.
+func (i *Inst) Name() string { return i.name }
+
+// vectorTable lists every Inst in table order, for the tests.
+var vectorTable []*Inst
+
+func vi(name string, f vflags, op byte) *Inst {
+	i := &Inst{name: name, f: f, op: op}
+	vectorTable = append(vectorTable, i)
+	return i
+}
+
+func vimm(name string, f vflags, op byte) *Inst { i := vi(name, f, op); i.imm = true; return i }
+
+func vext(name string, f vflags, op byte, ext uint8) *Inst {
+	i := vi(name, f, op)
+	i.ext, i.imm = ext, f&formMask == fVM
+	return i
+}
+
+// memBytes is the size of the memory operand, which is also the disp8 scale of EVEX.
+func (i *Inst) memBytes(l VL, bcast bool) int {
+	n := l.Bytes()
+	switch i.f & tupMask {
+	case tFV2:
+		if bcast {
+			return 2
+		}
+	case tFV4:
+		if bcast {
+			return 4
+		}
+	case tFV8:
+		if bcast {
+			return 8
+		}
+	case tHV2:
+		if bcast {
+			return 2
+		}
+		return n / 2
+	case tHV4:
+		if bcast {
+			return 4
+		}
+		return n / 2
+	case tQV2:
+		if bcast {
+			return 2
+		}
+		return n / 4
+	case tHVM:
+		return n / 2
+	case tQVM:
+		return n / 4
+	case tOVM:
+		return n / 8
+	case tS1:
+		return 1
+	case tS2:
+		return 2
+	case tS4:
+		return 4
+	case tS8, tT8:
+		return 8
+	case tM128:
+		return 16
+	case tM256:
+		return 32
+	}
+	return n
+}
+
+// Bcastable tells whether a memory operand can be broadcast, and the element size.
+func (i *Inst) Bcastable() (size int, ok bool) {
+	switch i.f & tupMask {
+	case tFV2, tHV2, tQV2:
+		return 2, true
+	case tFV4, tHV4:
+		return 4, true
+	case tFV8:
+		return 8, true
+	}
+	return 0, false
+}
+
+// Round is an embedded rounding mode (register operands only).
+type Round uint8
+
+// Rounding: by MXCSR, a fixed mode with exceptions suppressed, or only exceptions suppressed.
+const (
+	RoundDyn Round = iota
+	RoundNearest
+	RoundDown
+	RoundUp
+	RoundZero
+	SAE
+)
+
+// Mod holds what EVEX adds to an instruction. The zero value adds nothing.
+type Mod struct {
+	K     K    // write mask; K0 is none
+	Z     bool // zero instead of merge
+	Round Round
+}
+
+// Masked is a merging write mask.
+func Masked(k K) Mod { return Mod{K: k} }
+
+// Zeroed is a zeroing write mask.
+func Zeroed(k K) Mod { return Mod{K: k, Z: true} }
+
+// Rounded is an embedded rounding mode.
+func Rounded(r Round) Mod { return Mod{Round: r} }
+
+// E emits an EVEX instruction. reg is ModRM.reg, vv the second source (or destination of an immediate shift), m the
+// r/m operand; which of them are read follows from the instruction's form. An instruction without EVEX form is emitted
+// with VEX.
+func (a *Asm) E(i *Inst, l VL, reg, vv uint8, m RM, mod Mod) {
+	if i.imm {
+		a.fail("%s without immediate", i.name)
+	}
+	a.vec(i, l, reg, vv, m, mod, 0)
+}
+
+// EI is E with an immediate byte.
+func (a *Asm) EI(i *Inst, l VL, reg, vv uint8, m RM, imm uint8, mod Mod) {
+	if !i.imm {
+		a.fail("%s with immediate", i.name)
+	}
+	a.vec(i, l, reg, vv, m, mod, imm)
+}
+
+func (a *Asm) vec(i *Inst, l VL, reg, vv uint8, m RM, mod Mod, imm uint8) {
+	if i.f&evex == 0 {
+		if mod != (Mod{}) {
+			a.fail("%s has no EVEX form", i.name)
+		}
+		a.vex(i, l, reg, vv, m, imm)
+		return
+	}
+	reg, vv = i.fields(reg, vv)
+	pp := byte(i.f & 3)
+	mmm := byte(i.f >> 2 & 7)
+	var rb, xb, bb, r2, v2 byte // inverted bits, here still positive
+	rb, r2 = reg>>3&1, reg>>4&1
+	v2 = vv >> 4 & 1
+	ll := byte(l)
+	var b byte
+	n := int32(1)
+	switch m.kind {
+	case kindReg:
+		bb, xb = m.reg>>3&1, m.reg>>4&1
+		switch mod.Round {
+		case RoundDyn:
+		case SAE:
+			if i.f&(sae|er) == 0 {
+				a.fail("%s has no exception suppression", i.name)
+			}
+			b = 1
+		default:
+			if i.f&er == 0 {
+				a.fail("%s has no embedded rounding", i.name)
+			}
+			b, ll = 1, byte(mod.Round-RoundNearest)
+		}
+	default:
+		n = int32(i.memBytes(l, m.bcast))
+		if m.kind != kindRIP {
+			bb = m.reg >> 3 & 1
+			if m.index != noReg {
+				xb = m.index >> 3 & 1
+			}
+		}
+		if m.kind == kindVSIB {
+			v2 = m.index >> 4 & 1
+		}
+		if m.bcast {
+			if _, ok := i.Bcastable(); !ok {
+				a.fail("%s cannot broadcast", i.name)
+			}
+			b = 1
+		}
+		if mod.Round != RoundDyn {
+			a.fail("%s: rounding with memory operand", i.name)
+		}
+	}
+	var w, z byte
+	if i.f&w1 != 0 {
+		w = 1
+	}
+	if mod.Z {
+		z = 1
+	}
+	a.b(0x62,
+		(rb^1)<<7|(xb^1)<<6|(bb^1)<<5|(r2^1)<<4|mmm,
+		w<<7|(^vv&15)<<3|4|pp,
+		z<<7|ll<<5|b<<4|(v2^1)<<3|byte(mod.K),
+		i.op)
+	if m.kind == kindMem && m.index == noReg {
+		// A plain base register never meets VSIB here; SIB is chosen by modrm.
+		n = max(n, 1)
+	}
+	tail := 0
+	if i.imm {
+		tail = 1
+	}
+	a.modrm(reg, m, n, tail)
+	if i.imm {
+		a.b(imm)
+	}
+}
+
+// fields puts the opcode extension into reg and clears an unused vvvv.
+func (i *Inst) fields(reg, vv uint8) (uint8, uint8) {
+	switch i.f & formMask {
+	case fVM, fVGM:
+		return i.ext, vv
+	case fRVM, fKVM, fRVG, fKKK, fGVG, fGMV, fRVM4:
+		return reg, vv
+	}
+	return reg, 0
+}
+
+// X emits the VEX form of an instruction: registers 0–15, at most 256 bits, no mask.
+func (a *Asm) X(i *Inst, l VL, reg, vv uint8, m RM) {
+	if i.imm {
+		a.fail("%s without immediate", i.name)
+	}
+	a.vex(i, l, reg, vv, m, 0)
+}
+
+// XI is X with an immediate byte.
+func (a *Asm) XI(i *Inst, l VL, reg, vv uint8, m RM, imm uint8) { a.vex(i, l, reg, vv, m, imm) }
+
+func (a *Asm) vex(i *Inst, l VL, reg, vv uint8, m RM, imm uint8) {
+	if i.f&vex == 0 {
+		a.fail("%s has no VEX form", i.name)
+	}
+	reg, vv = i.fields(reg, vv)
+	if reg > 15 || vv > 15 || l > L256 || m.bcast || m.kind == kindReg && m.reg > 15 || m.kind == kindVSIB && m.index > 15 {
+		a.fail("%s: operands need EVEX", i.name)
+	}
+	var xb, bb byte
+	if m.kind != kindRIP {
+		bb = m.reg >> 3 & 1
+		if m.kind != kindReg && m.index != noReg {
+			xb = m.index >> 3 & 1
+		}
+	}
+	rb := reg >> 3 & 1
+	pp, mmm := byte(i.f&3), byte(i.f>>2&7)
+	var w, ll byte
+	if i.f&vw1 != 0 {
+		w = 1
+	}
+	switch {
+	case i.f&l1 != 0:
+		ll = 1
+	case i.f&l0 == 0:
+		ll = byte(l)
+	}
+	if xb == 0 && bb == 0 && w == 0 && mmm == 1 {
+		a.b(0xc5, (rb^1)<<7|(^vv&15)<<3|ll<<2|pp, i.op)
+	} else {
+		a.b(0xc4, (rb^1)<<7|(xb^1)<<6|(bb^1)<<5|mmm, w<<7|(^vv&15)<<3|ll<<2|pp, i.op)
+	}
+	tail := 0
+	if i.imm {
+		tail = 1
+	}
+	a.modrm(reg, m, 1, tail)
+	if i.imm {
+		a.b(imm)
+	}
+}
+
+// GV emits a VEX-encoded general instruction (BMI, BMI2) of 4 or 8 bytes.
+func (a *Asm) GV(i *Inst, size int, reg, vv Reg, m RM) { a.gvex(i, size, reg, vv, m, 0) }
+
+// GVI is GV with an immediate byte (rorx).
+func (a *Asm) GVI(i *Inst, size int, reg Reg, m RM, imm uint8) { a.gvex(i, size, reg, 0, m, imm) }
+
+func (a *Asm) gvex(i *Inst, size int, reg, vv Reg, m RM, imm uint8) {
+	j := *i
+	if size == 8 {
+		j.f |= vw1
+	}
+	a.vex(&j, L128, uint8(reg), uint8(vv), m, imm)
+}
+
+// VZeroUpper clears the upper parts of all vector registers 0–15 and avoids the transition penalty of legacy SSE code.
+func (a *Asm) VZeroUpper() { a.b(0xc5, 0xf8, 0x77) }

@@ -1,0 +1,3 @@
+module github.com/pumice-gpu/pumice
+
+go 1.26
