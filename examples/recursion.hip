@@ -22,7 +22,6 @@ __global__ void recurse(unsigned *out, size_t n) {
 
 int main(int argc, char **argv) {
     const size_t n = sizeArg(argc, argv, 1, 1000);
-    CHECK(hipDeviceSetLimit(hipLimitStackSize, 16384));
     std::vector<unsigned> want(n);
     for (size_t i = 0; i < n; i++) want[i] = ackermann(i % 3, i % 5) * 1000003u + walk(unsigned(i), int(i % 4));
     DeviceArray<unsigned> dout(n);
