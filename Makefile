@@ -1,0 +1,86 @@
+# Pumice. `make help` lists what there is to make.
+SHELL := /bin/bash
+.DELETE_ON_ERROR:
+
+GO        ?= go
+CC        ?= gcc
+BIN       := bin
+BUILD     := build
+# Examples are compiled once an optimisation level, for all targets in one fat binary.
+OFFLOAD   ?= gfx90a gfx906 gfx1030
+OPT       ?= -O3
+PROFILES  ?= mi210 radeonvii rx6900xt
+FUZZTIME  ?= 5s
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+examples_src := $(wildcard examples/*.hip)
+faults_src   := $(wildcard examples/faults/*.hip)
+examples_hdr := $(wildcard examples/*.h)
+exdir        := $(BUILD)/examples/$(patsubst -%,%,$(OPT))
+
+.PHONY: help build demo test test-go test-examples bench lint examples examples-all fuzz-short clean deps
+
+help:
+	@sed -n 's/^## //p' $(MAKEFILE_LIST)
+
+## build          bin/pumice, and the libraries that it preloads
+build:
+	@mkdir -p $(BIN)
+	CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN)/pumice ./cmd/pumice
+	$(MAKE) -s -C cmd/libpumice OUT=$(abspath $(BIN)) CC="$(CC)" GO="$(GO)"
+
+## deps           install what the examples and tests need (Debian 12, apt)
+deps:
+	scripts/install-deps
+
+## examples       compile examples/*.hip with hipcc (OFFLOAD="gfx90a ...", OPT=-O3)
+examples: $(patsubst examples/%.hip,$(exdir)/%,$(examples_src) $(faults_src))
+
+hipflags = -std=c++17 -Wall -Wextra -Wno-unused-command-line-argument $(OPT) $(OFFLOAD:%=--offload-arch=%)
+
+$(exdir)/%: examples/%.hip $(examples_hdr)
+	@mkdir -p $(@D)
+	@echo "hipcc $(OPT) $<"
+	@hipcc $(hipflags) -x hip $< -o $@ $(if $(filter %rocrand,$@),-lrocrand)
+
+# The source line of a fault is part of what its report shows, so these carry debug information.
+$(exdir)/faults/%: examples/faults/%.hip $(examples_hdr)
+	@mkdir -p $(@D)
+	@echo "hipcc $(OPT) -g $<"
+	@hipcc $(hipflags) -g -x hip $< -o $@
+
+examples-all:
+	@$(MAKE) -s -j$$(nproc) examples OPT=-O3
+	@$(MAKE) -s -j$$(nproc) examples OPT=-O0
+
+## demo           build Pumice and run every example on a virtual GPU
+demo: deps build
+	@$(MAKE) -s -j$$(nproc) examples OPT=-O3
+	scripts/run-examples --gpu mi210 $(exdir)
+
+## test           everything: lint, Go tests, every example on every profile at -O3 and -O0
+test: lint build examples-all test-go test-examples
+
+test-go:
+	$(GO) test ./...
+
+test-examples:
+	scripts/run-examples $(PROFILES:%=--gpu %) $(BUILD)/examples/O3 $(BUILD)/examples/O0
+
+## lint           gofmt, go vet, staticcheck
+lint:
+	@bad=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$bad" ]; then echo "gofmt would change:"; echo "$$bad"; exit 1; fi
+	$(GO) vet ./...
+	$(GO) run $(STATICCHECK) ./...
+
+## fuzz-short     every fuzz target for FUZZTIME
+fuzz-short:
+	scripts/fuzz-short $(FUZZTIME)
+
+## bench          measure, and append to bench/results.jsonl
+bench: build
+	@$(MAKE) -s -j$$(nproc) examples OPT=-O3
+	bench/run
+
+clean:
+	rm -rf $(BIN) $(BUILD)
