@@ -49,30 +49,34 @@ const (
 	formMask  vflags = 31 << formShift
 	tupShift         = 24
 	tupMask   vflags = 31 << tupShift
-	fRVM      vflags = iota << formShift // reg ← vvvv, r/m
-	fRM                                  // reg ← r/m
-	fMR                                  // r/m ← reg
-	fVM                                  // vvvv ← r/m, opcode extension in reg (shifts by immediate)
-	fKVM                                 // k reg ← vvvv, r/m
-	fKM                                  // k reg ← r/m
-	fRK                                  // vector reg ← k r/m
-	fRG                                  // vector reg ← general r/m
-	fGR                                  // general r/m ← vector reg
-	fGRM                                 // general reg ← vector r/m
-	fRVG                                 // vector reg ← vvvv, general r/m
-	fGather                              // reg ← VSIB memory under mask
-	fScatter                             // VSIB memory ← reg under mask
-	fKKK                                 // k reg ← k vvvv, k r/m
-	fKK                                  // k reg ← k r/m
-	fKMem                                // k reg ← memory
-	fMemK                                // memory ← k reg
-	fKG                                  // k reg ← general r/m
-	fGK                                  // general reg ← k r/m
-	fGVG                                 // general reg ← general vvvv, general r/m
-	fGMV                                 // general reg ← general r/m, general vvvv
-	fGM                                  // general reg ← general r/m
-	fVGM                                 // general vvvv ← general r/m, opcode extension in reg
-	fRVM4                                // reg ← vvvv, r/m, register in imm8[7:4] (VEX only)
+)
+
+// operand forms.
+const (
+	fRVM     vflags = iota << formShift // reg ← vvvv, r/m
+	fRM                                 // reg ← r/m
+	fMR                                 // r/m ← reg
+	fVM                                 // vvvv ← r/m, opcode extension in reg (shifts by immediate)
+	fKVM                                // k reg ← vvvv, r/m
+	fKM                                 // k reg ← r/m
+	fRK                                 // vector reg ← k r/m
+	fRG                                 // vector reg ← general r/m
+	fGR                                 // general r/m ← vector reg
+	fGRM                                // general reg ← vector r/m
+	fRVG                                // vector reg ← vvvv, general r/m
+	fGather                             // reg ← VSIB memory under mask
+	fScatter                            // VSIB memory ← reg under mask
+	fKKK                                // k reg ← k vvvv, k r/m
+	fKK                                 // k reg ← k r/m
+	fKMem                               // k reg ← memory
+	fMemK                               // memory ← k reg
+	fKG                                 // k reg ← general r/m
+	fGK                                 // general reg ← k r/m
+	fGVG                                // general reg ← general vvvv, general r/m
+	fGMV                                // general reg ← general r/m, general vvvv
+	fGM                                 // general reg ← general r/m
+	fVGM                                // general vvvv ← general r/m, opcode extension in reg
+	fRVM4                               // reg ← vvvv, r/m, register in imm8[7:4] (VEX only)
 )
 
 // tuple kinds: how long the memory operand is, and so what disp8 counts in.
@@ -265,7 +269,7 @@ func (a *Asm) vec(i *Inst, l VL, reg, vv uint8, m RM, mod Mod, imm uint8) {
 			if i.f&(sae|er) == 0 {
 				a.fail("%s has no exception suppression", i.name)
 			}
-			b = 1
+			b, ll = 1, 0
 		default:
 			if i.f&er == 0 {
 				a.fail("%s has no embedded rounding", i.name)
@@ -305,10 +309,6 @@ func (a *Asm) vec(i *Inst, l VL, reg, vv uint8, m RM, mod Mod, imm uint8) {
 		w<<7|(^vv&15)<<3|4|pp,
 		z<<7|ll<<5|b<<4|(v2^1)<<3|byte(mod.K),
 		i.op)
-	if m.kind == kindMem && m.index == noReg {
-		// A plain base register never meets VSIB here; SIB is chosen by modrm.
-		n = max(n, 1)
-	}
 	tail := 0
 	if i.imm {
 		tail = 1

@@ -1,0 +1,354 @@
+package x86
+
+import "encoding/binary"
+
+// gform is how a general instruction takes its operands.
+type gform uint8
+
+const (
+	gRM   gform = iota // reg ← r/m
+	gMR                // r/m ← reg
+	gM                 // r/m only, opcode extension
+	gMI8               // r/m, imm8, opcode extension
+	gRMI               // reg ← r/m, imm32 (imm8 form: opcode | 2)
+	gMRI8              // r/m ← reg, imm8
+)
+
+// GInst is one general instruction: a line of gtable.go. Operand sizes are 1, 2, 4 or 8 bytes.
+type GInst struct {
+	name string
+	pfx  byte // mandatory prefix or 0
+	m    byte // opcode map: 0, 1 (0F), 2 (0F38)
+	op   byte
+	form gform
+	ext  byte
+	size gsize
+}
+
+// gsize tells which operand sizes there are and whether the opcode of the byte form is one less.
+type gsize uint8
+
+const (
+	g8    gsize = 1 << iota // byte form at op-1
+	g16                     // 16 bits with 66 prefix
+	g32                     // 32 bits
+	g64                     // 64 bits
+	only8                   // a byte operand, op as given
+	gnw                     // no REX.W needed or allowed
+	src8                    // r/m operand is a byte whatever the size
+	src16                   // r/m operand is a word whatever the size
+	gall  = g8 | g16 | g32 | g64
+	gw    = g16 | g32 | g64
+	gdq   = g32 | g64
+)
+
+// Name is the mnemonic.
+func (i *GInst) Name() string { return i.name }
+
+var generalTable []*GInst
+
+func gi(name string, pfx, m, op byte, form gform, ext byte, size gsize) *GInst {
+	i := &GInst{name, pfx, m, op, form, ext, size}
+	generalTable = append(generalTable, i)
+	return i
+}
+
+// head emits prefixes, REX and opcode. byteReg tells that reg is a byte register, byteRM the same of r/m.
+func (a *Asm) head(pfx, m, op byte, size int, reg uint8, rm RM, byteReg, byteRM bool) {
+	if size == 2 {
+		a.b(0x66)
+	}
+	if pfx != 0 {
+		a.b(pfx)
+	}
+	rex := byte(0)
+	if size == 8 {
+		rex |= 0x48
+	}
+	if reg > 7 {
+		rex |= 0x44
+	}
+	if rm.kind != kindRIP && rm.reg > 7 {
+		rex |= 0x41
+	}
+	if rm.kind == kindMem && rm.index != noReg && rm.index > 7 {
+		rex |= 0x42
+	}
+	if byteReg && reg >= 4 || byteRM && rm.kind == kindReg && rm.reg >= 4 {
+		rex |= 0x40
+	}
+	if rex != 0 {
+		a.b(rex)
+	}
+	switch m {
+	case 1:
+		a.b(0x0f)
+	case 2:
+		a.b(0x0f, 0x38)
+	}
+	a.b(op)
+}
+
+func (a *Asm) gcheck(i *GInst, size int, f gform) {
+	ok := i.form == f
+	switch size {
+	case 1:
+		ok = ok && i.size&(g8|only8) != 0
+	case 2:
+		ok = ok && i.size&g16 != 0
+	case 4:
+		ok = ok && i.size&g32 != 0
+	case 8:
+		ok = ok && i.size&g64 != 0
+	}
+	if !ok {
+		a.fail("%s: wrong size %d or form", i.name, size)
+	}
+}
+
+func (a *Asm) general(i *GInst, size int, reg uint8, rm RM, tail int) {
+	op := i.op
+	if size == 1 && i.size&g8 != 0 {
+		op--
+	}
+	b := size == 1
+	hs := size
+	if i.size&gnw != 0 {
+		hs = 4
+	}
+	regIsOperand := i.form != gM && i.form != gMI8
+	a.head(i.pfx, i.m, op, hs, reg, rm, b && regIsOperand, b || i.size&src8 != 0)
+	a.modrm(reg, rm, 1, tail)
+}
+
+// G emits a two-operand instruction with reg as destination and r/m as source.
+func (a *Asm) G(i *GInst, size int, reg Reg, rm RM) {
+	a.gcheck(i, size, gRM)
+	a.general(i, size, uint8(reg), rm, 0)
+}
+
+// GS emits a two-operand instruction with r/m as destination and reg as source.
+func (a *Asm) GS(i *GInst, size int, rm RM, reg Reg) {
+	a.gcheck(i, size, gMR)
+	a.general(i, size, uint8(reg), rm, 0)
+}
+
+// G1 emits an instruction whose only explicit operand is r/m.
+func (a *Asm) G1(i *GInst, size int, rm RM) {
+	a.gcheck(i, size, gM)
+	a.general(i, size, i.ext, rm, 0)
+}
+
+// GI8 emits an instruction with r/m and an immediate byte (shifts, bit tests).
+func (a *Asm) GI8(i *GInst, size int, rm RM, imm uint8) {
+	a.gcheck(i, size, gMI8)
+	a.general(i, size, i.ext, rm, 1)
+	a.b(imm)
+}
+
+// GSI8 emits shld or shrd: r/m, reg, immediate byte.
+func (a *Asm) GSI8(i *GInst, size int, rm RM, reg Reg, imm uint8) {
+	a.gcheck(i, size, gMRI8)
+	a.general(i, size, uint8(reg), rm, 1)
+	a.b(imm)
+}
+
+// Lock makes the next instruction atomic.
+func (a *Asm) Lock() { a.b(0xf0) }
+
+// Alu is one of the eight classic two-operand instructions, by opcode group number.
+type Alu uint8
+
+// The classic group.
+const (
+	ADD Alu = iota
+	OR
+	ADC
+	SBB
+	AND
+	SUB
+	XOR
+	CMP
+)
+
+var aluNames = [...]string{"add", "or", "adc", "sbb", "and", "sub", "xor", "cmp"}
+
+// Alu emits reg ← reg op r/m.
+func (a *Asm) Alu(op Alu, size int, reg Reg, rm RM) {
+	c := byte(op)<<3 | 3
+	if size == 1 {
+		c--
+	}
+	a.head(0, 0, c, size, uint8(reg), rm, size == 1, size == 1)
+	a.modrm(uint8(reg), rm, 1, 0)
+}
+
+// AluS emits r/m ← r/m op reg.
+func (a *Asm) AluS(op Alu, size int, rm RM, reg Reg) {
+	c := byte(op)<<3 | 1
+	if size == 1 {
+		c--
+	}
+	a.head(0, 0, c, size, uint8(reg), rm, size == 1, size == 1)
+	a.modrm(uint8(reg), rm, 1, 0)
+}
+
+// AluI emits r/m ← r/m op immediate; for 8 bytes the immediate is sign-extended from 32 bits.
+func (a *Asm) AluI(op Alu, size int, rm RM, imm int32) {
+	switch {
+	case size == 1:
+		a.head(0, 0, 0x80, 1, uint8(op), rm, false, true)
+		a.modrm(uint8(op), rm, 1, 1)
+		a.b(byte(imm))
+	case imm >= -128 && imm <= 127:
+		a.head(0, 0, 0x83, size, uint8(op), rm, false, false)
+		a.modrm(uint8(op), rm, 1, 1)
+		a.b(byte(imm))
+	case size == 2:
+		a.head(0, 0, 0x81, 2, uint8(op), rm, false, false)
+		a.modrm(uint8(op), rm, 1, 2)
+		a.b(byte(imm), byte(imm>>8))
+	default:
+		a.head(0, 0, 0x81, size, uint8(op), rm, false, false)
+		a.modrm(uint8(op), rm, 1, 4)
+		a.i32(imm)
+	}
+}
+
+// MovI loads a constant with the shortest encoding; flags are not touched.
+func (a *Asm) MovI(reg Reg, v uint64) {
+	switch {
+	case v>>32 == 0:
+		if reg > 7 {
+			a.b(0x41)
+		}
+		a.b(0xb8 | byte(reg)&7)
+		a.i32(int32(v))
+	case int64(v) == int64(int32(v)):
+		a.head(0, 0, 0xc7, 8, 0, R(reg), false, false)
+		a.modrm(0, R(reg), 1, 4)
+		a.i32(int32(v))
+	default:
+		a.b(0x48|byte(reg)>>3, 0xb8|byte(reg)&7)
+		a.Buf = binary.LittleEndian.AppendUint64(a.Buf, v)
+	}
+}
+
+// MovMI stores a constant to memory; for 8 bytes it is sign-extended from 32 bits.
+func (a *Asm) MovMI(size int, m RM, imm int32) {
+	op, tail := byte(0xc7), min(size, 4)
+	if size == 1 {
+		op = 0xc6
+	}
+	a.head(0, 0, op, size, 0, m, false, size == 1)
+	a.modrm(0, m, 1, tail)
+	switch tail {
+	case 1:
+		a.b(byte(imm))
+	case 2:
+		a.b(byte(imm), byte(imm>>8))
+	default:
+		a.i32(imm)
+	}
+}
+
+// IMulI emits reg ← r/m · immediate.
+func (a *Asm) IMulI(size int, reg Reg, rm RM, imm int32) {
+	if imm >= -128 && imm <= 127 {
+		a.head(0, 0, 0x6b, size, uint8(reg), rm, false, false)
+		a.modrm(uint8(reg), rm, 1, 1)
+		a.b(byte(imm))
+		return
+	}
+	a.head(0, 0, 0x69, size, uint8(reg), rm, false, false)
+	a.modrm(uint8(reg), rm, 1, 4)
+	a.i32(imm)
+}
+
+// TestI emits flags ← r/m & immediate.
+func (a *Asm) TestI(size int, rm RM, imm int32) {
+	if size == 1 {
+		a.head(0, 0, 0xf6, 1, 0, rm, false, true)
+		a.modrm(0, rm, 1, 1)
+		a.b(byte(imm))
+		return
+	}
+	a.head(0, 0, 0xf7, size, 0, rm, false, false)
+	a.modrm(0, rm, 1, 4)
+	a.i32(imm)
+}
+
+// Cmov emits reg ← r/m if the condition holds (4 or 8 bytes).
+func (a *Asm) Cmov(cc CC, size int, reg Reg, rm RM) {
+	a.head(0, 1, 0x40|byte(cc), size, uint8(reg), rm, false, false)
+	a.modrm(uint8(reg), rm, 1, 0)
+}
+
+// Set emits a byte ← 1 if the condition holds, else 0.
+func (a *Asm) Set(cc CC, rm RM) {
+	a.head(0, 1, 0x90|byte(cc), 1, 0, rm, false, true)
+	a.modrm(0, rm, 1, 0)
+}
+
+// Jcc jumps to a label if the condition holds. The displacement is always 32 bits: distances are small against the
+// decode window, and a one-pass encoder stays simple.
+func (a *Asm) Jcc(cc CC, l Label) {
+	a.b(0x0f, 0x80|byte(cc))
+	a.rel(l)
+}
+
+// Jmp jumps to a label.
+func (a *Asm) Jmp(l Label) {
+	a.b(0xe9)
+	a.rel(l)
+}
+
+func (a *Asm) rel(l Label) {
+	at := int32(len(a.Buf))
+	a.fixups = append(a.fixups, fixup{at, at + 4, l, 0})
+	a.i32(0)
+}
+
+// JmpR jumps to the address in a register or memory.
+func (a *Asm) JmpR(rm RM) {
+	a.head(0, 0, 0xff, 4, 4, rm, false, false)
+	a.modrm(4, rm, 1, 0)
+}
+
+// LeaL emits reg ← address of a label plus off.
+func (a *Asm) LeaL(reg Reg, l Label, off int32) { a.G(LEA, 8, reg, ML(l, off)) }
+
+// Ret returns to the trampoline.
+func (a *Asm) Ret() { a.b(0xc3) }
+
+// Pause hints a spin loop.
+func (a *Asm) Pause() { a.b(0xf3, 0x90) }
+
+// Mfence orders all earlier loads and stores before all later ones.
+func (a *Asm) Mfence() { a.b(0x0f, 0xae, 0xf0) }
+
+// Rdtsc reads the time stamp counter into EDX:EAX.
+func (a *Asm) Rdtsc() { a.b(0x0f, 0x31) }
+
+// Int3 is a breakpoint, for places never reached.
+func (a *Asm) Int3() { a.b(0xcc) }
+
+// Cqo sign-extends RAX into RDX (size 8) or EAX into EDX (size 4).
+func (a *Asm) Cqo(size int) {
+	if size == 8 {
+		a.b(0x48)
+	}
+	a.b(0x99)
+}
+
+// Ldmxcsr loads the floating-point control register.
+func (a *Asm) Ldmxcsr(m RM) {
+	a.head(0, 1, 0xae, 4, 2, m, false, false)
+	a.modrm(2, m, 1, 0)
+}
+
+// Stmxcsr stores the floating-point control register.
+func (a *Asm) Stmxcsr(m RM) {
+	a.head(0, 1, 0xae, 4, 3, m, false, false)
+	a.modrm(3, m, 1, 0)
+}
