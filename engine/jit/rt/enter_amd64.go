@@ -1,0 +1,21 @@
+package rt
+
+import "unsafe"
+
+// MXCSRDefault is the floating-point control Go code runs under: all exceptions masked, nearest even, denormals kept.
+const MXCSRDefault = 0x1f80
+
+// MXCSR bits.
+const (
+	MXCSRDAZ = 1 << 6
+	MXCSRFTZ = 1 << 15
+)
+
+// Enter runs the code at addr with RDI = a, RSI = b, RDX = c under mxcsr, and returns its RAX.
+//
+//go:noescape
+func Enter(addr uintptr, a, b unsafe.Pointer, c uint64, mxcsr uint32) uint64
+
+func cpuid(leaf, sub uint32) (a, b, c, d uint32)
+
+func xgetbv() uint64
