@@ -1,0 +1,235 @@
+package sim
+
+import (
+	"sort"
+
+	"github.com/pumice-gpu/pumice/kernel/mm"
+)
+
+func aligned(start, size uint64) bool {
+	return size > 0 && start&(mm.PageSize-1) == 0 && size&(mm.PageSize-1) == 0 && start+size > start
+}
+
+// Mmap adds a mapping at [start, start+size), replacing what is there (MAP_FIXED).
+func (s *Space) Mmap(start, size uint64, prot mm.Prot, kind mm.Kind) error {
+	if !aligned(start, size) {
+		return mm.EINVAL
+	}
+	s.mmap.Lock()
+	defer s.mmap.Unlock()
+	s.unmap(start, start+size)
+	s.vmas = append(s.vmas, mm.VMA{Start: start, End: start + size, Prot: prot, Kind: kind})
+	s.sortVMAs()
+	return nil
+}
+
+// Munmap removes what is mapped in [start, start+size).
+func (s *Space) Munmap(start, size uint64) error {
+	if !aligned(start, size) {
+		return mm.EINVAL
+	}
+	s.mmap.Lock()
+	defer s.mmap.Unlock()
+	s.unmap(start, start+size)
+	return nil
+}
+
+func (s *Space) unmap(start, end uint64) {
+	if !s.overlaps(start, end) {
+		return
+	}
+	done := s.invalidate(&mm.Invalidation{Start: start, End: end, Event: mm.EventUnmap, Blockable: true})
+	s.splitAt(start)
+	s.splitAt(end)
+	s.mem.ptl.Lock()
+	for page := range s.sortedPages(start, end) {
+		s.zap(page)
+	}
+	s.mem.unlock()
+	keep := s.vmas[:0]
+	for _, v := range s.vmas {
+		if v.End <= start || v.Start >= end {
+			keep = append(keep, v)
+		}
+	}
+	s.vmas = keep
+	done()
+	s.mem.migrated.Wake()
+}
+
+func (s *Space) overlaps(start, end uint64) bool {
+	v, ok := s.findVMA(start)
+	return ok && v.Start < end
+}
+
+// covered reports whether every page of [start, end) is mapped.
+func (s *Space) covered(start, end uint64) bool {
+	for a := start; a < end; {
+		v, ok := s.vmaAt(a)
+		if !ok {
+			return false
+		}
+		a = v.End
+	}
+	return true
+}
+
+// splitAt makes addr a VMA boundary.
+func (s *Space) splitAt(addr uint64) {
+	for i, v := range s.vmas {
+		if v.Start < addr && addr < v.End {
+			s.vmas[i].End = addr
+			v.Start = addr
+			s.vmas = append(s.vmas, v)
+			s.sortVMAs()
+			return
+		}
+	}
+}
+
+func (s *Space) sortVMAs() {
+	sort.Slice(s.vmas, func(i, j int) bool { return s.vmas[i].Start < s.vmas[j].Start })
+}
+
+// Mprotect changes the rights of [start, start+size).
+func (s *Space) Mprotect(start, size uint64, prot mm.Prot) error {
+	if !aligned(start, size) {
+		return mm.EINVAL
+	}
+	end := start + size
+	s.mmap.Lock()
+	defer s.mmap.Unlock()
+	if !s.covered(start, end) {
+		return mm.ENOMEM
+	}
+	s.splitAt(start)
+	s.splitAt(end)
+	done := s.invalidate(&mm.Invalidation{Start: start, End: end, Event: mm.EventProtectionVMA, Blockable: true})
+	for i := range s.vmas {
+		if v := &s.vmas[i]; v.Start >= start && v.End <= end {
+			v.Prot = prot
+		}
+	}
+	if prot&mm.ProtWrite == 0 {
+		s.mem.ptl.Lock()
+		for page := range s.sortedPages(start, end) {
+			s.ptes[page].writable = false
+		}
+		s.mem.unlock()
+	}
+	done()
+	return nil
+}
+
+// DontNeed drops the pages of [start, start+size): they read as zero afterwards (madvise MADV_DONTNEED).
+func (s *Space) DontNeed(start, size uint64) error {
+	if !aligned(start, size) {
+		return mm.EINVAL
+	}
+	s.mmap.RLock()
+	defer s.mmap.RUnlock()
+	end := start + size
+	if !s.covered(start, end) {
+		return mm.ENOMEM
+	}
+	done := s.invalidate(&mm.Invalidation{Start: start, End: end, Event: mm.EventClear, Blockable: true})
+	s.mem.ptl.Lock()
+	for page := range s.sortedPages(start, end) {
+		s.zap(page)
+	}
+	s.mem.unlock()
+	done()
+	s.mem.migrated.Wake()
+	return nil
+}
+
+// Fork makes a child whose private pages are shared with the parent until one of them writes.
+func (s *Space) Fork(name string) *Space {
+	c := s.mem.NewSpace(name)
+	s.mmap.Lock()
+	defer s.mmap.Unlock()
+	done := s.invalidate(&mm.Invalidation{Start: 0, End: ^uint64(0), Event: mm.EventProtectionPage, Blockable: true})
+	s.mem.ptl.Lock()
+	c.vmas = append([]mm.VMA(nil), s.vmas...)
+	for page := range s.sortedPages(0, ^uint64(0)) {
+		p := s.ptes[page]
+		p.writable = false
+		switch p.state {
+		case ptePresent, pteDevice:
+			c.install(page, p.folio, false)
+		case pteMigration:
+			c.ptes[page] = &pte{state: pteMigration, folio: p.folio}
+			p.folio.rmap[mapping{c, page}] = struct{}{}
+		case pteSwap:
+			c.ptes[page] = &pte{state: pteSwap, swap: p.swap}
+		}
+	}
+	s.mem.unlock()
+	done()
+	return c
+}
+
+// Reclaim swaps out up to n system pages of [start, start+size) that nobody else holds, and returns how many.
+func (s *Space) Reclaim(start, size uint64, n int) int {
+	s.mmap.RLock()
+	defer s.mmap.RUnlock()
+	s.mem.ptl.Lock()
+	var pages []uint64
+	for page := range s.sortedPages(start, start+size) {
+		if s.ptes[page].state == ptePresent {
+			pages = append(pages, page)
+		}
+	}
+	s.mem.unlock()
+	out := 0
+	for _, page := range pages {
+		if out == n {
+			break
+		}
+		a := page << mm.PageShift
+		done := s.invalidate(&mm.Invalidation{Start: a, End: a + mm.PageSize, Event: mm.EventClear, Blockable: true})
+		s.mem.ptl.Lock()
+		if p := s.ptes[page]; p != nil && p.state == ptePresent && p.folio.ref == 1 && p.folio.maps == 1 {
+			q := &pte{state: pteSwap, swap: append([]byte(nil), p.folio.data...), writable: p.writable}
+			s.zap(page)
+			s.ptes[page] = q
+			out++
+		}
+		s.mem.unlock()
+		done()
+	}
+	return out
+}
+
+// PageInfo is what Look tells of a page.
+type PageInfo struct {
+	Where    string // "hole", "ram", "vram", "swap", "moving"
+	Index    uint64 // device page, or number of the system page
+	Writable bool
+	Ref      int
+	Maps     int
+}
+
+// Look returns the state of the page at addr, for timelines and checkers.
+func (s *Space) Look(addr uint64) PageInfo {
+	s.mem.ptl.Lock()
+	defer s.mem.unlock()
+	p := s.ptes[addr>>mm.PageShift]
+	if p == nil {
+		return PageInfo{Where: "hole"}
+	}
+	info := PageInfo{Writable: p.writable}
+	switch p.state {
+	case pteSwap:
+		info.Where = "swap"
+		return info
+	case pteMigration:
+		info.Where = "moving"
+	case pteDevice:
+		info.Where, info.Index = "vram", p.folio.idx
+	default:
+		info.Where, info.Index = "ram", uint64(p.folio.id)
+	}
+	info.Ref, info.Maps = p.folio.ref, p.folio.maps
+	return info
+}

@@ -1,0 +1,271 @@
+package sim
+
+import (
+	"sort"
+	"sync/atomic"
+
+	"github.com/pumice-gpu/pumice/kernel/mm"
+	"github.com/pumice-gpu/pumice/kernel/sched"
+)
+
+type pteState uint8
+
+const (
+	ptePresent pteState = iota
+	pteSwap
+	pteMigration
+	pteDevice // device-private
+)
+
+// pte is one CPU page-table entry; a page without one is a hole.
+type pte struct {
+	state    pteState
+	folio    *folio
+	writable bool
+	swap     []byte
+}
+
+// Space is a simulated process. It implements mm.Space.
+type Space struct {
+	mem  *Memory
+	name string
+
+	mmap sched.RWSem
+	vmas []mm.VMA // sorted, disjoint; guarded by mmap
+
+	// Guarded by mem.ptl.
+	users     int
+	ptes      map[uint64]*pte
+	notifiers []*notifier
+	active    []*mm.Invalidation
+
+	idle sched.WaitQueue // woken when an invalidation ends
+}
+
+var _ mm.Space = (*Space)(nil)
+
+// NewSpace makes an empty process.
+func (m *Memory) NewSpace(name string) *Space {
+	s := &Space{mem: m, name: name, users: 1, mmap: m.world.NewRWSem(mm.MmapLock), ptes: map[uint64]*pte{},
+		idle: m.world.NewWaitQueue("invalidation of " + name)}
+	m.ptl.Lock()
+	m.spaces = append(m.spaces, s)
+	m.unlock()
+	return s
+}
+
+func (s *Space) World() sched.World            { return s.mem.world }
+func (s *Space) MmapLock() sched.RWSem         { return s.mmap }
+func (s *Space) AllocFolio() (mm.Folio, error) { return s.mem.AllocFolio() }
+func (s *Space) PutFolio(f mm.Folio)           { s.mem.PutFolio(f) }
+
+func (s *Space) Get() bool {
+	s.mem.ptl.Lock()
+	defer s.mem.unlock()
+	if s.users == 0 {
+		return false
+	}
+	s.users++
+	return true
+}
+
+// Put drops a user; the last one tears the space down (exit_mmap).
+func (s *Space) Put() {
+	s.mem.ptl.Lock()
+	s.users--
+	last := s.users == 0
+	s.mem.unlock()
+	if last {
+		s.teardown()
+	}
+}
+
+// Exit ends the process: its own user goes away.
+func (s *Space) Exit() { s.Put() }
+
+func (s *Space) teardown() {
+	s.mmap.Lock()
+	defer s.mmap.Unlock()
+	end := s.invalidate(&mm.Invalidation{Start: 0, End: ^uint64(0), Event: mm.EventRelease, Blockable: true})
+	s.mem.ptl.Lock()
+	for page := range s.sortedPages(0, ^uint64(0)) {
+		s.zap(page)
+	}
+	s.vmas = nil
+	s.mem.unlock()
+	end()
+}
+
+// sortedPages yields the pages with entries in [start, end) in order; deterministic where a map is not.
+func (s *Space) sortedPages(start, end uint64) func(func(uint64) bool) {
+	var pages []uint64
+	for p := range s.ptes {
+		if a := p << mm.PageShift; a >= start && a < end {
+			pages = append(pages, p)
+		}
+	}
+	sort.Slice(pages, func(i, j int) bool { return pages[i] < pages[j] })
+	return func(yield func(uint64) bool) {
+		for _, p := range pages {
+			if !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+// FindVMA returns the first VMA that ends above addr; mmap_lock is held.
+func (s *Space) FindVMA(addr uint64) (mm.VMA, bool) {
+	s.mmap.AssertRHeld()
+	return s.findVMA(addr)
+}
+
+func (s *Space) findVMA(addr uint64) (mm.VMA, bool) {
+	i := sort.Search(len(s.vmas), func(i int) bool { return s.vmas[i].End > addr })
+	if i == len(s.vmas) {
+		return mm.VMA{}, false
+	}
+	return s.vmas[i], true
+}
+
+// vmaAt returns the VMA that contains addr.
+func (s *Space) vmaAt(addr uint64) (mm.VMA, bool) {
+	v, ok := s.findVMA(addr)
+	return v, ok && v.Start <= addr
+}
+
+// VMAs returns a copy of the list.
+func (s *Space) VMAs() []mm.VMA {
+	s.mmap.RLock()
+	defer s.mmap.RUnlock()
+	return append([]mm.VMA(nil), s.vmas...)
+}
+
+// notifier is an interval notifier.
+type notifier struct {
+	space      *Space
+	start, end uint64
+	fn         mm.InvalidateFunc
+	seq        atomic.Uint64
+	removed    bool // guarded by ptl
+	running    int  // callbacks under way; guarded by ptl
+}
+
+func (s *Space) NewNotifier(start, end uint64, fn mm.InvalidateFunc) (mm.Notifier, error) {
+	n := &notifier{space: s, start: start, end: end, fn: fn}
+	n.seq.Store(1)
+	s.mem.ptl.Lock()
+	defer s.mem.unlock()
+	if s.users == 0 {
+		return nil, mm.EFAULT
+	}
+	s.notifiers = append(s.notifiers, n)
+	return n, nil
+}
+
+// busy reports whether an invalidation of the notifier's range is under way; the PTL is held.
+func (n *notifier) busy() bool {
+	for _, inv := range n.space.active {
+		if inv.Start < n.end && n.start < inv.End {
+			return true
+		}
+	}
+	return false
+}
+
+func (n *notifier) ReadBegin() uint64 {
+	s := n.space
+	var seq uint64
+	s.idle.Wait(func() bool {
+		s.mem.ptl.Lock()
+		defer s.mem.unlock()
+		seq = n.seq.Load()
+		return !n.busy()
+	}, sched.Forever)
+	return seq
+}
+
+func (n *notifier) ReadRetry(seq uint64) bool {
+	s := n.space
+	s.mem.ptl.Lock()
+	defer s.mem.unlock()
+	return n.seq.Load() != seq || n.busy()
+}
+
+func (n *notifier) Remove() {
+	s := n.space
+	s.mem.ptl.Lock()
+	n.removed = true
+	for i, x := range s.notifiers {
+		if x == n {
+			s.notifiers = append(s.notifiers[:i], s.notifiers[i+1:]...)
+			break
+		}
+	}
+	s.mem.unlock()
+	s.idle.Wait(func() bool {
+		s.mem.ptl.Lock()
+		defer s.mem.unlock()
+		return n.running == 0
+	}, sched.Forever)
+}
+
+// invalidate begins an invalidation: it calls the notifiers and returns the function that ends it. The PTL is not held.
+func (s *Space) invalidate(inv *mm.Invalidation) (end func()) {
+	s.mem.ptl.Lock()
+	s.active = append(s.active, inv)
+	var call []*notifier
+	for _, n := range s.notifiers {
+		if n.start < inv.End && inv.Start < n.end {
+			n.running++
+			call = append(call, n)
+		}
+	}
+	s.mem.unlock()
+	for _, n := range call {
+		n.fn(inv, func() { n.seq.Add(1) })
+		s.mem.ptl.Lock()
+		n.running--
+		s.mem.unlock()
+	}
+	return func() {
+		s.mem.ptl.Lock()
+		for i, x := range s.active {
+			if x == inv {
+				s.active = append(s.active[:i], s.active[i+1:]...)
+				break
+			}
+		}
+		s.mem.unlock()
+		s.idle.Wake()
+	}
+}
+
+// install maps f at page; the PTL is held and the page has no entry.
+func (s *Space) install(page uint64, f *folio, writable bool) {
+	st := ptePresent
+	if f.pm != nil {
+		st = pteDevice
+	}
+	s.ptes[page] = &pte{state: st, folio: f, writable: writable}
+	f.ref++
+	f.maps++
+	f.rmap[mapping{s, page}] = struct{}{}
+}
+
+// zap removes the entry of page, if any; the PTL is held.
+func (s *Space) zap(page uint64) {
+	p := s.ptes[page]
+	if p == nil {
+		return
+	}
+	delete(s.ptes, page)
+	switch p.state {
+	case ptePresent, pteDevice:
+		delete(p.folio.rmap, mapping{s, page})
+		p.folio.maps--
+		s.mem.put(p.folio)
+	case pteMigration:
+		delete(p.folio.rmap, mapping{s, page})
+	}
+}
