@@ -23,6 +23,9 @@ var (
 	MmapLock  = &sched.Class{Name: "mmap_lock", Rank: 300}
 	FolioLock = &sched.Class{Name: "folio lock", Rank: 500, Nests: true}
 	PTL       = &sched.Class{Name: "ptl", Rank: 900}
+	// FSReclaim is taken (shared) by every page allocation: what may be held while memory is reclaimed ranks lower, what
+	// reclaim takes ranks higher.
+	FSReclaim = &sched.Class{Name: "fs_reclaim", Rank: 550, Nests: true}
 )
 
 // Page geometry.

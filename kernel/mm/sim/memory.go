@@ -27,7 +27,8 @@ type Memory struct {
 	world sched.World
 	cfg   Config
 
-	ptl sched.Mutex
+	reclaim sched.RWSem // held shared by allocations, for the lock order only
+	ptl     sched.Mutex
 	// Guarded by ptl.
 	used   int
 	nextID int
@@ -41,7 +42,7 @@ var _ mm.Memory = (*Memory)(nil)
 
 // New makes an empty machine in world w.
 func New(w sched.World, cfg Config) *Memory {
-	return &Memory{world: w, cfg: cfg, ptl: w.NewMutex(mm.PTL), migrated: w.NewWaitQueue("migration entry")}
+	return &Memory{world: w, cfg: cfg, reclaim: w.NewRWSem(mm.FSReclaim), ptl: w.NewMutex(mm.PTL), migrated: w.NewWaitQueue("migration entry")}
 }
 
 // UsedPages returns how many system pages are in use.
@@ -114,6 +115,8 @@ func (m *Memory) AllocFolio() (mm.Folio, error) {
 }
 
 func (m *Memory) alloc() (*folio, error) {
+	m.reclaim.RLock()
+	m.reclaim.RUnlock()
 	if m.cfg.FailAlloc != nil && m.cfg.FailAlloc() {
 		return nil, mm.ENOMEM
 	}
