@@ -1,22 +1,41 @@
 // Package silicon is the chip: what an AMD GPU does between a doorbell write and an interrupt.
 //
-// A driver meets the chip in few places, and only these are here: video memory, page tables in memory with a base
-// register for each VMID, memory queue descriptors (MQDs) that say where a ring is, doorbells, TLB flush requests, and
-// an interrupt ring (IH) that the chip writes. The command processor (CP) fetches AQL packets and PM4; SDMA engines
-// fetch their own packets; compute units run wavefronts through package engine.
+// # The real chip
 //
-// The contract with the driver (package kernel, which alone calls it):
+// A driver meets the chip in few places: video memory; page tables in memory with a base register for each of 16 VMIDs;
+// memory queue descriptors (MQDs) that say where a ring is; doorbells; TLB flush requests; and an interrupt ring (IH)
+// that the chip writes. The command processor (CP) fetches AQL packets and PM4 from compute queues; SDMA engines fetch
+// their own packets; a dispatch is cut into work-groups, and each work-group is placed on one compute unit (CU) when that
+// has registers, LDS and wave slots for all its waves. A wave that stops at a barrier or sleeps leaves its SIMD to
+// others, so all resident work-groups make progress.
 //
-//	dev, err := silicon.New(profile, silicon.Config{...})  one chip; Config carries sched.Scheduler, engine.Engine factory, IRQ func
+// # This package
+//
+// The driver (package kernel, which alone calls it) sees:
+//
+//	dev, err := silicon.New(profile, silicon.Config{...})
 //	dev.VRAM()                     the memory behind the VRAM aperture: memfd, size, host alias. VRAM addresses are offsets into it
-//	dev.SetVMID(vmid, pageDirectoryBase, apertures...)     VM_CONTEXTn registers, SH_MEM_BASES; 0 disables
+//	dev.Doorbells()                doorbell aperture: memfd, host alias
+//	dev.SetVMID(vmid, ctx)         VM_CONTEXTn and SH_MEM registers; nil disables the VMID
 //	dev.FlushTLB(vmid)             returns when no wave, CP or SDMA fetch can use an old translation
-//	dev.LoadQueue(q QueueID, mqd host address, vmid)       connects a hardware queue to an MQD (layout abi/mqd by generation)
-//	dev.UnloadQueue(q, how)        drains or preempts; returns when nothing of the queue runs
-//	dev.RingDoorbell(index)        a doorbell write was seen; the value is read from the doorbell page
-//	dev.Doorbells()                memfd-backed doorbell pages (host alias)
-//	IH                             entries of abi/ih layout written to a ring in memory, then Config.IRQ() called
+//	dev.LoadQueue(id, mqd, vmid)   connects a hardware queue to an MQD (layout abi/mqd by generation)
+//	dev.UnloadQueue(id, how)       drains, preempts or kills; returns when nothing of the queue runs
+//	dev.RingDoorbell(index)        a doorbell write was seen; the value is read from the doorbell aperture
+//	dev.SetIHRing(mem)             where interrupt entries (abi/ih) go; Config.Interrupt is called after each batch
+//	dev.Clock()                    the 100 MHz reference counter of timestamps
 //
 // System memory: a PTE with the SYSTEM bit holds a bus address, and bus addresses are host virtual addresses of this
 // process (an identity IOMMU). A PTE without it holds a VRAM offset. PTE bits follow the chip's generation (abi/pte).
+//
+// Queues are state machines (queue.advance) that any goroutine may push: the one that rings the doorbell, a worker that has
+// ended a dispatch's last wave, the poller that watches memory for queues that wait on it. A push never blocks: if another
+// goroutine is pushing the queue, it is told to go round once more. Waves run on a fixed set of worker threads (one for
+// each CPU), each with its own engine.Worker; a worker takes a new work-group only when all the groups that it holds have
+// given their turn away, so residency grows up to the chip's true limits when work-groups wait for each other, and stays small
+// when they do not.
+//
+// Lock order, outermost first: Device.mu (queue table), queue.mu (one queue's state machine), vm.guard (read: one memory
+// access; write: TLB flush), Device.cuMu (CU occupancy, list of dispatches), leaf locks (IH ring, pools, mem.Space.mu). No
+// lock is held while a wave runs or while a goroutine waits for an event, but queue.mu while a packet is carried out.
+// Config.Interrupt and hooks are called with queue.mu held at most: they must not call back into the Device's queue functions.
 package silicon

@@ -1,0 +1,514 @@
+package silicon
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/pumice-gpu/pumice/abi/codeobj"
+	"github.com/pumice-gpu/pumice/engine/isa"
+	"github.com/pumice-gpu/pumice/engine/wave"
+)
+
+// cus is the array of compute units, the workgroup dispatcher in front of it, and the worker threads that stand in for it.
+//
+// Residency follows the chip: a work-group is placed on a unit that has wave slots, VGPRs, SGPRs and LDS for it. A unit is
+// a CU, or a work-group processor (two CUs that share LDS) from gfx10 on.
+//
+// fidelity: approximate cu-placement: registers are counted for a whole unit, not for each SIMD
+type cus struct {
+	dev    *Device
+	target *isa.Target
+	proc   *codeobj.Processor
+	max    cuCost
+
+	seq    atomic.Uint64 // changes when there may be work
+	spin   atomic.Int32  // workers that look for work without sleeping
+	parked atomic.Int32  // work-groups that wait for a page
+
+	mu     sync.Mutex
+	units  []cuCost    // what is in use; guarded by mu
+	cursor int         // unit to try first; guarded by mu
+	list   []*dispatch // that have work; guarded by mu
+	turn   int         // dispatch to look at first; guarded by mu
+	idle   []*worker   // parked; guarded by mu
+	ended  bool        // guarded by mu
+
+	workers []*worker
+	once    sync.Once
+	live    sync.WaitGroup
+}
+
+// cuCost is an amount of a unit's resources.
+type cuCost struct{ waves, vgprs, sgprs, lds int }
+
+func (c cuCost) plus(o cuCost) cuCost {
+	return cuCost{c.waves + o.waves, c.vgprs + o.vgprs, c.sgprs + o.sgprs, c.lds + o.lds}
+}
+
+func (c cuCost) minus(o cuCost) cuCost {
+	return cuCost{c.waves - o.waves, c.vgprs - o.vgprs, c.sgprs - o.sgprs, c.lds - o.lds}
+}
+
+func (c cuCost) within(m cuCost) bool {
+	return c.waves <= m.waves && c.vgprs <= m.vgprs && c.sgprs <= m.sgprs && c.lds <= m.lds
+}
+
+// dispatchSched is what the workgroup dispatcher knows of a dispatch; guarded by cus.mu.
+type dispatchSched struct {
+	next      uint64   // work-group to start
+	finished  uint64   // work-groups
+	resident  int      // started and not finished
+	running   int      // of these: on a worker now
+	ready     []*group // resident, gave their turn away
+	blocked   []*group // resident, wait for a page or are halted
+	goal      int      // resident groups wanted
+	turns     int      // given away since a group last finished or goal grew
+	suspended bool
+	halted    bool // a wave faulted: nothing more is started
+	listed    bool
+	waiter    Parker // of a suspend that waits for running to become 0
+	spare     []*group
+	stop      atomic.Bool // suspended or halted, for running groups to see
+}
+
+func (c *cus) init(d *Device, workers int) {
+	c.dev = d
+	c.target = d.cfg.Target
+	c.proc = codeobj.LookupProcessor(d.profile.Target)
+	s := &d.profile.Shape
+	n, per := s.CUs, 1
+	if d.profile.GfxTargetVersion >= 100000 {
+		n, per = (s.CUs+1)/2, 2
+	}
+	c.units = make([]cuCost, n)
+	c.max = cuCost{
+		waves: per * s.SIMDsPerCU * s.WavesPerSIMD,
+		vgprs: per * s.SIMDsPerCU * s.VGPRsPerSIMD * s.WaveSize,
+		sgprs: per * s.SIMDsPerCU * s.SGPRsPerSIMD,
+		lds:   per * s.LDSPerCU,
+	}
+	for i := range workers {
+		c.workers = append(c.workers, &worker{cus: c, index: i, park: d.sched.NewParker()})
+	}
+}
+
+// costOf returns what one work-group takes of a unit.
+func (c *cus) costOf(k *dispatch) cuCost {
+	granule := 4
+	switch {
+	case c.target.UnifiedAcc:
+		granule = 8
+	case c.target.Major >= 11 && c.dev.profile.Shape.VGPRsPerSIMD == 1536:
+		granule = 12 * 64 / k.lanes
+	case c.target.Major >= 11 || c.target.Major == 10 && c.target.Minor >= 3:
+		granule = 8 * 64 / k.lanes
+	case c.target.Major == 10:
+		granule = 4 * 64 / k.lanes
+	}
+	vgprs := k.nvgpr
+	if c.target.UnifiedAcc {
+		vgprs += k.nacc
+	}
+	vgprs = (vgprs + granule - 1) / granule * granule
+	return cuCost{waves: k.waves, vgprs: k.waves * vgprs * k.lanes, sgprs: k.waves * int(k.desc.SGPRs(c.proc)), lds: k.lds}
+}
+
+func (c *cus) fits(x cuCost) bool { return x.within(c.max) }
+
+// add makes a dispatch known to the workers.
+func (c *cus) add(k *dispatch) {
+	c.once.Do(c.start)
+	c.mu.Lock()
+	k.sched.goal = len(c.workers)
+	c.enlist(k)
+	c.mu.Unlock()
+}
+
+// enlist puts k on the list and wakes a worker; called with mu held.
+func (c *cus) enlist(k *dispatch) {
+	if !k.sched.listed {
+		k.sched.listed = true
+		c.list = append(c.list, k)
+	}
+	c.seq.Add(1)
+	c.wake()
+}
+
+// wake gets one sleeping worker up, unless one is looking for work anyway; called with mu held.
+func (c *cus) wake() {
+	if n := len(c.idle); n > 0 && c.spin.Load() == 0 {
+		w := c.idle[n-1]
+		c.idle = c.idle[:n-1]
+		w.park.Unpark()
+	}
+}
+
+func (c *cus) start() {
+	for _, w := range c.workers {
+		c.live.Add(1)
+		c.dev.sched.Go("worker", w.loop)
+	}
+}
+
+func (c *cus) close() {
+	c.mu.Lock()
+	c.ended = true
+	idle := c.idle
+	c.idle = nil
+	c.mu.Unlock()
+	c.seq.Add(1)
+	for _, w := range idle {
+		w.park.Unpark()
+	}
+	c.live.Wait()
+}
+
+// outcome says what became of a work-group's turn.
+type outcome uint8
+
+const (
+	groupNew     outcome = iota
+	groupYields          // a wave sleeps or ran out of fuel
+	groupBlocked         // every wave that is left waits for a page or is halted
+	groupFinished
+)
+
+// next takes back group g (nil: none) after a turn and returns the group for the next one; g == nil and ok mean that there is no work now.
+func (c *cus) next(g *group, o outcome) (n *group, done *dispatch) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if g != nil {
+		done = c.take(g, o)
+	}
+	if c.ended {
+		return nil, done
+	}
+	for i := range len(c.list) {
+		k := c.list[(c.turn+i)%len(c.list)]
+		s := &k.sched
+		if s.next < k.total && (s.resident < s.goal || len(s.ready) == 0) {
+			if n = c.place(k); n != nil {
+				break
+			}
+		}
+		if len(s.ready) > 0 {
+			n = s.ready[0]
+			s.ready = s.ready[:copy(s.ready, s.ready[1:])]
+			s.running++
+			break
+		}
+	}
+	if n == nil {
+		return nil, done
+	}
+	c.turn++
+	if (len(c.idle) > 0 || c.spin.Load() > 0) && c.more() {
+		c.seq.Add(1)
+		c.wake()
+	}
+	return n, done
+}
+
+// more reports whether another worker would find work; called with mu held.
+func (c *cus) more() bool {
+	for _, k := range c.list {
+		if len(k.sched.ready) > 0 || k.sched.next < k.total {
+			return true
+		}
+	}
+	return false
+}
+
+// take puts g where it belongs after a turn; it returns the dispatch when that was its last group. Called with mu held.
+func (c *cus) take(g *group, o outcome) *dispatch {
+	k := g.k
+	s := &k.sched
+	s.running--
+	switch o {
+	case groupFinished:
+		c.units[g.unit] = c.units[g.unit].minus(k.cost)
+		if k.perWave > 0 {
+			k.aql.slots.free = append(k.aql.slots.free, g.scratch...)
+		}
+		s.finished++
+		s.resident--
+		s.turns = 0
+		if s.goal > len(c.workers) {
+			s.goal--
+		}
+		s.spare = append(s.spare, g)
+	case groupYields:
+		s.ready = append(s.ready, g)
+		if s.turns++; s.turns >= s.resident {
+			// A whole round and nobody finished: they may wait for groups that have not started.
+			s.turns = 0
+			s.goal = min(2*s.goal, 1<<20)
+		}
+	case groupBlocked:
+		if g.pages && k.vm.flushes.Load() != g.flushes {
+			g.unpage()
+			s.ready = append(s.ready, g)
+			break
+		}
+		if g.pages {
+			c.parked.Add(1)
+			c.dev.poller.kick()
+		}
+		s.blocked = append(s.blocked, g)
+	}
+	if s.finished == k.total {
+		s.running++ // until complete is through
+		c.delist(k)
+		for _, g := range s.spare {
+			c.dev.pool.put(g.block, k.block)
+		}
+		s.spare = nil
+		return k
+	}
+	if s.running == 0 && s.waiter != nil {
+		s.waiter.Unpark()
+	}
+	return nil
+}
+
+func (c *cus) delist(k *dispatch) {
+	for i, x := range c.list {
+		if x == k {
+			c.list = append(c.list[:i], c.list[i+1:]...)
+			break
+		}
+	}
+	k.sched.listed = false
+}
+
+// place starts the next work-group of k if a unit has room; called with mu held.
+func (c *cus) place(k *dispatch) *group {
+	s := &k.sched
+	if k.perWave > 0 && len(k.aql.slots.free) < k.waves {
+		return nil
+	}
+	unit := -1
+	for i := range c.units {
+		u := (c.cursor + i) % len(c.units)
+		if c.units[u].plus(k.cost).within(c.max) {
+			unit = u
+			break
+		}
+	}
+	if unit < 0 {
+		return nil
+	}
+	var g *group
+	if n := len(s.spare); n > 0 {
+		g = s.spare[n-1]
+		s.spare = s.spare[:n-1]
+	} else {
+		b, err := c.dev.pool.get(k.block)
+		if err != nil {
+			return nil // the host has no memory: wait until another group ends
+		}
+		g = newGroup(k, b)
+	}
+	c.cursor = unit + 1
+	c.units[unit] = c.units[unit].plus(k.cost)
+	if k.perWave > 0 {
+		f := k.aql.slots.free
+		g.scratch = append(g.scratch[:0], f[len(f)-k.waves:]...)
+		k.aql.slots.free = f[:len(f)-k.waves]
+	}
+	g.unit, g.index, g.fresh = unit, s.next, true
+	s.next++
+	s.resident++
+	s.running++
+	return g
+}
+
+// halt stops a dispatch after a fault: what runs ends its turn, nothing is started.
+func (c *cus) halt(k *dispatch) {
+	c.mu.Lock()
+	k.sched.halted = true
+	k.sched.stop.Store(true)
+	c.delist(k)
+	c.mu.Unlock()
+}
+
+// suspend takes a dispatch off the compute units and returns when none of its waves runs.
+func (c *cus) suspend(k *dispatch) {
+	p := c.dev.sched.NewParker()
+	c.mu.Lock()
+	s := &k.sched
+	s.suspended = true
+	s.stop.Store(true)
+	c.delist(k)
+	for s.running > 0 {
+		s.waiter = p
+		c.mu.Unlock()
+		p.Park(-1)
+		c.mu.Lock()
+	}
+	s.waiter = nil
+	c.mu.Unlock()
+}
+
+// resume lets a suspended dispatch go on.
+func (c *cus) resume(k *dispatch) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s := &k.sched; s.suspended && !s.halted {
+		s.suspended = false
+		s.stop.Store(false)
+		c.enlist(k)
+	}
+}
+
+// discard frees the work-groups of a suspended dispatch that will not go on.
+func (c *cus) discard(k *dispatch) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := &k.sched
+	for _, l := range [][]*group{s.ready, s.blocked} {
+		for _, g := range l {
+			c.units[g.unit] = c.units[g.unit].minus(k.cost)
+			if k.perWave > 0 {
+				k.aql.slots.free = append(k.aql.slots.free, g.scratch...)
+			}
+			c.dev.pool.put(g.block, k.block)
+		}
+	}
+	for _, g := range s.blocked {
+		if g.pages {
+			c.parked.Add(-1)
+		}
+	}
+	for _, g := range s.spare {
+		c.dev.pool.put(g.block, k.block)
+	}
+	s.ready, s.blocked, s.spare = nil, nil, nil
+	s.resident = 0
+}
+
+// retry lets waves of a VMID that wait for a page try again; vmid NumVMIDs means all.
+func (c *cus) retry(vmid uint32) {
+	if vmid < NumVMIDs {
+		c.dev.vms[vmid].flushes.Add(1)
+	}
+	if c.parked.Load() == 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, k := range c.list {
+		if vmid < NumVMIDs && k.vm.id != vmid {
+			continue
+		}
+		s := &k.sched
+		keep := s.blocked[:0]
+		for _, g := range s.blocked {
+			if !g.pages {
+				keep = append(keep, g)
+				continue
+			}
+			g.unpage()
+			c.parked.Add(-1)
+			s.ready = append(s.ready, g)
+		}
+		s.blocked = keep
+		c.seq.Add(1)
+		c.wake()
+	}
+}
+
+// worker is one thread that runs waves.
+type worker struct {
+	cus   *cus
+	index int
+	park  Parker
+}
+
+// Spinning before sleep, in looks at cus.seq: about 20 µs.
+const spinLooks = 4000
+
+func (w *worker) loop() {
+	c := w.cus
+	defer c.live.Done()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	e := c.dev.cfg.Engine.NewWorker()
+	defer e.Close()
+	var g *group
+	var o outcome
+	for {
+		seq := c.seq.Load()
+		n, done := c.next(g, o)
+		g = nil
+		if done != nil {
+			done.complete()
+			if n == nil {
+				continue // completing may have brought new work
+			}
+		}
+		if n != nil {
+			g = n
+			o = g.turn(e)
+			continue
+		}
+		if !w.wait(seq) {
+			return
+		}
+	}
+}
+
+// wait sleeps until there may be work since seq; it reports false at the end of the device.
+func (w *worker) wait(seq uint64) bool {
+	c := w.cus
+	if c.spin.Add(1) == 1 {
+		for i := 0; i < spinLooks && c.seq.Load() == seq; i++ {
+			pause()
+		}
+	}
+	c.spin.Add(-1)
+	c.mu.Lock()
+	if c.ended {
+		c.mu.Unlock()
+		return false
+	}
+	if c.seq.Load() != seq {
+		c.mu.Unlock()
+		return true
+	}
+	c.idle = append(c.idle, w)
+	c.mu.Unlock()
+	w.park.Park(-1)
+	return true
+}
+
+var pauses atomic.Uint32
+
+// pause takes a few nanoseconds.
+//
+//go:noinline
+func pause() {
+	for range 4 {
+		pauses.Load()
+	}
+}
+
+// complete ends a dispatch: its packet is complete, and the queue goes on.
+func (k *dispatch) complete() {
+	k.End = k.q.dev.Clock()
+	if h := k.q.dev.cfg.Hooks.DispatchEnd; h != nil {
+		h(&k.DispatchInfo)
+	}
+	k.packet.complete(k.q.dev, k.completion)
+	k.q.finished(k)
+	c := &k.q.dev.cus
+	c.mu.Lock()
+	k.sched.running--
+	if k.sched.running == 0 && k.sched.waiter != nil {
+		k.sched.waiter.Unpark()
+	}
+	c.mu.Unlock()
+}
+
+var _ wave.Env = (*group)(nil)

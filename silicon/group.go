@@ -1,0 +1,304 @@
+package silicon
+
+import (
+	"unsafe"
+
+	"github.com/pumice-gpu/pumice/engine"
+	"github.com/pumice-gpu/pumice/engine/ir"
+	"github.com/pumice-gpu/pumice/engine/isa"
+	"github.com/pumice-gpu/pumice/engine/mem"
+	"github.com/pumice-gpu/pumice/engine/wave"
+)
+
+// waveState is what a wave waits for.
+type waveState uint8
+
+const (
+	waveReady   waveState = iota
+	waveBarrier           // at s_barrier
+	wavePage              // for a page (retry fault)
+	waveHalted            // for ever: fault, or s_sethalt
+	waveEnded
+)
+
+// group is one resident work-group. One worker at a time runs it.
+type group struct {
+	k       *dispatch
+	block   unsafe.Pointer // wave states, then LDS
+	unit    int
+	index   uint64 // in the grid
+	id      [3]uint32
+	size    [3]uint32 // smaller than the dispatch's at the edges of the grid
+	scratch []int32   // slot of each wave
+	fresh   bool      // registers are to be set up
+
+	waves   []wave.Wave
+	states  []waveState
+	n       int    // waves of this group
+	live    int    // not ended
+	arrived int    // at the barrier
+	pages   bool   // some wave waits for a page
+	flushes uint64 // of the VMID when the turn began
+}
+
+func newGroup(k *dispatch, block unsafe.Pointer) *group {
+	return &group{k: k, block: block, waves: make([]wave.Wave, k.waves), states: make([]waveState, k.waves)}
+}
+
+// fuel is the guest instructions of one run of a wave.
+const fuel = 1 << 15
+
+// turn runs each wave until it waits or its fuel is out.
+func (g *group) turn(e engine.Worker) outcome {
+	if g.fresh {
+		g.launch()
+		g.fresh = false
+	}
+	k := g.k
+	for {
+		yields := false
+		g.flushes = k.vm.flushes.Load()
+		for i := range g.n {
+			if g.states[i] != waveReady {
+				continue
+			}
+			w := &g.waves[i]
+			w.Fuel = fuel
+			switch x := e.Run(w); x {
+			case ir.ExitEndPgm:
+				g.states[i] = waveEnded
+				g.live--
+			case ir.ExitBarrier:
+				g.states[i] = waveBarrier
+				g.arrived++
+			case ir.ExitSleep, ir.ExitFuel, ir.ExitMsg:
+				yields = true
+			case ir.ExitTrap:
+				g.trap(w, uint32(w.Arg))
+			case ir.ExitHalt:
+				g.states[i] = waveHalted
+			case ir.ExitFault:
+				g.fault(w)
+			case ir.ExitIllegal:
+				g.illegal(w, w.Illegal)
+			case ir.ExitICache:
+				k.q.dev.cfg.Engine.InvalidateCode(k.state.space)
+				yields = true
+			case ir.ExitNone, ir.ExitMode, ir.ExitIndirect, ir.ExitFetch:
+				yields = true // the engine wants to be called again
+			default:
+				g.illegal(w, "exit "+x.String()+" is not implemented by the compute unit")
+			}
+			// A trap handler halts a wave by its STATUS; the wave stops when it leaves the handler.
+			if g.states[i] == waveReady && w.S[isa.SRegSTATUS]&(statusHalt|statusPriv) == statusHalt {
+				g.states[i] = waveHalted
+			}
+		}
+		if g.live == 0 {
+			return groupFinished
+		}
+		if g.arrived == g.live {
+			g.arrived = 0
+			for i := range g.n {
+				if g.states[i] == waveBarrier {
+					g.states[i] = waveReady
+				}
+			}
+			if !k.sched.stop.Load() {
+				continue
+			}
+		}
+		for i := range g.n {
+			if g.states[i] == waveReady {
+				if !yields && !k.sched.stop.Load() {
+					break
+				}
+				return groupYields
+			}
+		}
+		if !g.ready() {
+			return groupBlocked
+		}
+	}
+}
+
+func (g *group) ready() bool {
+	for i := range g.n {
+		if g.states[i] == waveReady {
+			return true
+		}
+	}
+	return false
+}
+
+// unpage makes waves that wait for a page ready.
+func (g *group) unpage() {
+	for i := range g.n {
+		if g.states[i] == wavePage {
+			g.states[i] = waveReady
+		}
+	}
+	g.pages = false
+}
+
+// launch sets up the registers of all waves (isa.md §4.4: user SGPRs, system SGPRs, work-item ids).
+func (g *group) launch() {
+	k := g.k
+	gx, gy := uint64(k.groups[0]), uint64(k.groups[1])
+	g.id = [3]uint32{uint32(g.index % gx), uint32(g.index / gx % gy), uint32(g.index / gx / gy)}
+	for i := range 3 {
+		g.size[i] = min(k.Workgroup[i], k.Grid[i]-g.id[i]*k.Workgroup[i])
+	}
+	items := int(g.size[0] * g.size[1] * g.size[2])
+	g.n = (items + k.lanes - 1) / k.lanes
+	g.live, g.arrived, g.pages = g.n, 0, false
+	clear(unsafe.Slice((*byte)(g.block), g.n*k.stateSize))
+	lds := unsafe.Add(g.block, k.waves*k.stateSize)
+	clear(unsafe.Slice((*byte)(lds), k.lds))
+	item := [3]uint32{}
+	ids := int(k.desc.WorkitemIDs())
+	for i := range g.n {
+		w := &g.waves[i]
+		*w = wave.Wave{Target: k.target, Space: k.state.space, Env: g, Group: g, Index: i}
+		w.Bind(unsafe.Add(g.block, i*k.stateSize), k.lanes, k.nvgpr, k.nacc)
+		g.states[i] = waveReady
+		w.PC = k.Entry
+		w.LDS, w.LDSLen = uint64(uintptr(lds)), uint64(k.lds)
+		g.scalars(w)
+		lanes := min(k.lanes, items-i*k.lanes)
+		w.SetEXEC(^uint64(0) >> (64 - lanes))
+		v0, v1, v2 := w.VGPR(0), []uint32(nil), []uint32(nil)
+		if !k.target.PackedTID {
+			if ids >= 1 {
+				v1 = w.VGPR(1)
+			}
+			if ids >= 2 {
+				v2 = w.VGPR(2)
+			}
+		}
+		for l := range lanes {
+			if k.target.PackedTID {
+				v0[l] = item[0] | item[1]<<10 | item[2]<<20
+			} else {
+				v0[l] = item[0]
+				if v1 != nil {
+					v1[l] = item[1]
+				}
+				if v2 != nil {
+					v2[l] = item[2]
+				}
+			}
+			if item[0]++; item[0] == g.size[0] {
+				item[0] = 0
+				if item[1]++; item[1] == g.size[1] {
+					item[1] = 0
+					item[2]++
+				}
+			}
+		}
+	}
+}
+
+// scalars sets up a wave's scalar state.
+func (g *group) scalars(w *wave.Wave) {
+	k := g.k
+	s := &w.S
+	copy(s[:], k.user)
+	n := len(k.user)
+	put := func(v uint32) {
+		if n < isa.SRegVCCLo {
+			s[n] = v
+			n++
+		}
+	}
+	ttmp := s[isa.SRegTTMP0:]
+	var offset uint64
+	if k.perWave > 0 {
+		offset = uint64(g.scratch[w.Index]) * k.perWave
+	}
+	if k.target.WGIDinTTMP {
+		ttmp[9] = g.id[0]
+		ttmp[7] = g.id[1]&0xffff | g.id[2]<<16
+	} else {
+		for i := range 3 {
+			if k.desc.WorkgroupID(i) {
+				put(g.id[i])
+			}
+			ttmp[8+i] = g.id[i]
+		}
+		if k.desc.WorkgroupInfo() {
+			info := uint32(g.n) & 0x3f
+			if w.Index == 0 {
+				info |= 1 << 31 // first wave
+			}
+			put(info)
+		}
+		if k.desc.PrivateSegment() && !k.target.ArchFlat {
+			put(uint32(offset))
+		}
+		ttmp[6] = uint32(k.PacketIndex) & 0x1ffffff
+	}
+	ttmp[11] = uint32(w.Index) & 0x3f
+	if k.target.ArchFlat && k.perWave > 0 {
+		base := k.scratch.location + offset
+		s[isa.SRegFlatScratchLo], s[isa.SRegFlatScratchHi] = uint32(base), uint32(base>>32)
+	}
+	s[isa.SRegMODE], s[isa.SRegSTATUS] = k.mode, k.status
+}
+
+// workItem returns the id in the work-group of a lane of w.
+func (g *group) workItem(w *wave.Wave, lane int) [3]uint32 {
+	n := uint32(w.Index*g.k.lanes + lane)
+	return [3]uint32{n % g.size[0], n / g.size[0] % g.size[1], n / g.size[0] / g.size[1]}
+}
+
+// fault handles ExitFault.
+func (g *group) fault(w *wave.Wave) {
+	k := g.k
+	f := w.Fault
+	switch f.Kind {
+	case mem.FaultRetry:
+		g.states[w.Index] = wavePage
+		g.pages = true
+		k.q.dev.faultIRQ(k.vm, &f)
+		return
+	case mem.FaultAperture, mem.FaultUnaligned:
+		g.report(w, FaultViolation, f.Error())
+		w.S[isa.SRegTRAPSTS] |= trapstsMemViol
+		g.exception(w, memoryViolation)
+		return
+	}
+	g.report(w, FaultMemory, f.Error())
+	g.stop(w)
+	k.q.dev.faultIRQ(k.vm, &f)
+}
+
+// report calls the fault hook.
+func (g *group) report(w *wave.Wave, kind FaultKind, text string) {
+	k := g.k
+	h := k.q.dev.cfg.Hooks.WaveFault
+	if h == nil {
+		return
+	}
+	f := &FaultInfo{DispatchInfo: k.DispatchInfo, Kind: kind, Text: text, PC: w.PC, WorkgroupID: g.id, Wave: w.Index, Lane: -1}
+	if kind == FaultMemory || kind == FaultViolation {
+		f.VA, f.Lane = w.Fault.VA, w.Fault.Lane
+		f.Write, f.Exec = w.Fault.Access&mem.Write != 0, w.Fault.Access&mem.Exec != 0
+		if kind == FaultMemory {
+			f.NotPresent, _, _ = k.vm.missing(&w.Fault)
+		}
+	}
+	if f.Lane >= 0 {
+		f.WorkItem = g.workItem(w, f.Lane)
+	}
+	if kind == FaultTrap {
+		f.TrapID = uint32(w.Arg)
+	}
+	h(f)
+}
+
+// stop halts a wave for good and with it its dispatch and queue.
+func (g *group) stop(w *wave.Wave) {
+	g.states[w.Index] = waveHalted
+	g.k.q.dev.cus.halt(g.k)
+}
