@@ -223,17 +223,21 @@ func (v *VM) flushLocked() {
 func (v *VM) enter(va, n uint64, e pte.Entry) (replaced bool, err error) {
 	for n > 0 {
 		if (va|e.Addr)&(pte.HugeSize-1) == 0 && n >= pte.HugeSize {
-			dir, err := v.directory(va)
-			if err != nil {
-				return replaced, err
-			}
-			i := pte.PDB0.Index(va)
 			h := e
 			h.Flags |= pte.IsPTE
 			h.Frag = fragment(va, e.Addr, n)
-			replaced = v.dropChild(dir, i) || dir.ent[i] != 0 || replaced
-			v.put(dir, i, v.gen.EncodePTE(h))
-			va, n, e.Addr = va+pte.HugeSize, n-pte.HugeSize, e.Addr+pte.HugeSize
+			// All entries of a fragment carry its size.
+			for range uint64(1) << (h.Frag - pte.LevelBits) {
+				dir, err := v.directory(va)
+				if err != nil {
+					return replaced, err
+				}
+				i := pte.PDB0.Index(va)
+				replaced = v.dropChild(dir, i) || dir.ent[i] != 0 || replaced
+				v.put(dir, i, v.gen.EncodePTE(h))
+				va, n, e.Addr = va+pte.HugeSize, n-pte.HugeSize, e.Addr+pte.HugeSize
+				h.Addr = e.Addr
+			}
 			continue
 		}
 		t, err := v.descend(va)
@@ -492,6 +496,18 @@ func (v *VM) Find(va uint64) (start, size uint64, owner any, ok bool) {
 		return m.va, m.size, m.owner, true
 	}
 	return 0, 0, nil, false
+}
+
+// Owned returns the mappings (address, size) whose owner is o, in order.
+func (v *VM) Owned(o any) (out [][2]uint64) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, m := range v.maps {
+		if m.owner == o {
+			out = append(out, [2]uint64{m.va, m.size})
+		}
+	}
+	return out
 }
 
 // Overlaps reports whether something is mapped in [va, va+size).

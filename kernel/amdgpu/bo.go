@@ -1,0 +1,290 @@
+package amdgpu
+
+import (
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/pumice-gpu/pumice/abi/pte"
+	"github.com/pumice-gpu/pumice/kernel/buddy"
+	"golang.org/x/sys/unix"
+)
+
+// Domain is where a buffer lives.
+type Domain uint8
+
+// Domains.
+const (
+	VRAM Domain = iota + 1
+	GTT
+	Userptr
+	Doorbell
+	MMIO
+)
+
+func (d Domain) String() string {
+	return [...]string{"none", "vram", "gtt", "userptr", "doorbell", "mmio"}[d]
+}
+
+// BO is a buffer object. Immutable but for its reference count.
+type BO struct {
+	Dev    *Device
+	Domain Domain
+	Size   uint64 // bytes, a multiple of the page size
+	// MmapOffset is where the buffer stands in its render node, 0 when it cannot be mapped.
+	MmapOffset uint64
+
+	blocks []buddy.Block // VRAM and GTT
+	host   uint64        // userptr: address; doorbell: offset in the aperture
+	refs   atomic.Int32
+}
+
+// Segment is a piece of a file to map.
+type Segment struct {
+	FD  int
+	Off uint64
+	Len uint64
+}
+
+// NewBO allocates a zeroed buffer of size bytes (rounded up to pages) in VRAM or GTT. Errors: EINVAL, ENOMEM.
+func (d *Device) NewBO(dom Domain, size uint64, contiguous bool) (*BO, error) {
+	if size == 0 || size > 1<<46 {
+		return nil, unix.EINVAL
+	}
+	b := &BO{Dev: d, Domain: dom, Size: (size + pte.PageSize - 1) &^ (pte.PageSize - 1)}
+	b.refs.Store(1)
+	var err error
+	switch dom {
+	case VRAM:
+		err = d.allocVRAM(b, contiguous)
+	case GTT, MMIO:
+		b.blocks, err = d.Sys.alloc(b.Size)
+	default:
+		err = unix.EINVAL
+	}
+	if err != nil {
+		return nil, err
+	}
+	if dom != MMIO {
+		d.publish(b)
+	}
+	return b, nil
+}
+
+// allocVRAM takes blocks aligned to 2 MiB for large buffers, so that huge pages can be used, and smaller ones when there are none.
+func (d *Device) allocVRAM(b *BO, contiguous bool) error {
+	d.vramMu.Lock()
+	defer d.vramMu.Unlock()
+	var err error
+	if b.Size >= hugeSize {
+		// The last block may be smaller than 2 MiB: it stands behind the aligned ones.
+		whole := b.Size &^ (hugeSize - 1)
+		if contiguous {
+			whole = b.Size
+		}
+		if b.blocks, err = d.vram.Alloc(whole, hugeSize, contiguous); err == nil && whole < b.Size {
+			var rest []buddy.Block
+			if rest, err = d.vram.Alloc(b.Size-whole, 0, false); err != nil {
+				d.vram.Free(b.blocks)
+			}
+			b.blocks = append(b.blocks, rest...)
+		}
+		if err == nil {
+			return nil
+		}
+	}
+	if b.blocks, err = d.vram.Alloc(b.Size, 0, contiguous); err != nil && contiguous {
+		b.blocks, err = d.vram.Alloc(b.Size, 0, false) // "contiguous" is best effort
+	}
+	if err != nil {
+		return unix.ENOMEM
+	}
+	return nil
+}
+
+// publish gives b an offset in the device's render node.
+func (d *Device) publish(b *BO) {
+	d.vramMu.Lock()
+	defer d.vramMu.Unlock()
+	b.MmapOffset = d.offsets
+	d.offsets += b.Size + pte.PageSize // a hole between buffers: a mapping never runs into the next
+	d.bos[b.MmapOffset>>pte.PageShift] = b
+}
+
+// NewUserptr makes a buffer of the process's own memory at [addr, addr+size). Its pages are faulted in, for writing if write.
+// Errors: EINVAL (unaligned), EFAULT (not mapped, or not with these rights).
+func (d *Device) NewUserptr(addr, size uint64, write bool) (*BO, error) {
+	if size == 0 || (addr|size)&(pte.PageSize-1) != 0 || addr+size < addr || addr+size > 1<<47 {
+		return nil, unix.EINVAL
+	}
+	if err := Populate(addr, size, write); err != nil {
+		return nil, err
+	}
+	b := &BO{Dev: d, Domain: Userptr, Size: size, host: addr}
+	b.refs.Store(1)
+	return b, nil
+}
+
+// Populate faults the pages of [addr, addr+size) of this process in. EFAULT where that cannot be.
+func Populate(addr, size uint64, write bool) error {
+	const madvPopulateRead, madvPopulateWrite = 22, 23
+	advice := uintptr(madvPopulateRead)
+	if write {
+		advice = madvPopulateWrite
+	}
+	for {
+		_, _, e := unix.Syscall(unix.SYS_MADVISE, uintptr(addr), uintptr(size), advice)
+		switch e {
+		case 0:
+			return nil
+		case unix.EINTR, unix.EAGAIN:
+			continue
+		case unix.EINVAL: // before Linux 5.14, or a mapping that cannot be populated: touching will tell
+			return probe(addr, size)
+		}
+		return unix.EFAULT
+	}
+}
+
+// probe asks whether every page of a range is mapped.
+func probe(addr, size uint64) error {
+	vec := make([]byte, (size+pte.PageSize-1)/pte.PageSize)
+	if _, _, e := unix.Syscall(unix.SYS_MINCORE, uintptr(addr), uintptr(size), uintptr(unsafe.Pointer(&vec[0]))); e != 0 {
+		return unix.EFAULT
+	}
+	return nil
+}
+
+// NewDoorbellBO makes a buffer of a process's doorbells, to be mapped into a GPU.
+func (d *Device) NewDoorbellBO(db *Doorbells) *BO {
+	b := &BO{Dev: d, Domain: Doorbell, Size: doorbellSlice, host: db.Off}
+	b.refs.Store(1)
+	return b
+}
+
+// Get takes a reference.
+func (b *BO) Get() *BO {
+	b.refs.Add(1)
+	return b
+}
+
+// Put drops one. The last one frees the memory: no page table may map it any more.
+func (b *BO) Put() {
+	if b.refs.Add(-1) != 0 {
+		return
+	}
+	d := b.Dev
+	if b.MmapOffset != 0 {
+		d.vramMu.Lock()
+		delete(d.bos, b.MmapOffset>>pte.PageShift)
+		d.vramMu.Unlock()
+	}
+	switch b.Domain {
+	case VRAM:
+		for _, x := range b.blocks {
+			_ = d.Chip.VRAM().Discard(x.Off, x.Size)
+		}
+		d.vramMu.Lock()
+		d.vram.Free(b.blocks)
+		d.vramMu.Unlock()
+	case GTT, MMIO:
+		d.Sys.free(b.blocks)
+	}
+}
+
+// Extents is the buffer as page tables of its device see it.
+func (b *BO) Extents() []Extent {
+	switch b.Domain {
+	case VRAM:
+		e := make([]Extent, len(b.blocks))
+		for i, x := range b.blocks {
+			e[i] = Extent{Addr: x.Off, Len: x.Size}
+		}
+		return e
+	case Userptr:
+		return []Extent{{Addr: b.host, Len: b.Size, System: true}}
+	case Doorbell:
+		return []Extent{{Addr: uint64(uintptr(b.Dev.Chip.Doorbells().Base())) + b.host, Len: b.Size, System: true}}
+	}
+	return b.hostExtents(uint64(uintptr(b.Dev.Sys.base)))
+}
+
+// PeerExtents is the buffer as another device sees it: its VRAM is bus memory there.
+func (b *BO) PeerExtents() []Extent {
+	if b.Domain != VRAM {
+		return b.Extents()
+	}
+	return b.hostExtents(uint64(uintptr(b.Dev.Chip.VRAM().Base())))
+}
+
+func (b *BO) hostExtents(base uint64) []Extent {
+	e := make([]Extent, len(b.blocks))
+	for i, x := range b.blocks {
+		e[i] = Extent{Addr: base + x.Off, Len: x.Size, System: true}
+	}
+	return e
+}
+
+// Host returns where this process sees byte off of the buffer, and how many bytes from there on are contiguous.
+func (b *BO) Host(off uint64) (unsafe.Pointer, uint64) {
+	for _, e := range b.PeerExtents() {
+		if off < e.Len {
+			return pointer(e.Addr + off), e.Len - off
+		}
+		off -= e.Len
+	}
+	return nil, 0
+}
+
+// Segments tells which pieces of which files make up [off, off+n) of the buffer. EINVAL outside it, or for memory that has no file.
+func (b *BO) Segments(off, n uint64) ([]Segment, error) {
+	n = (n + pte.PageSize - 1) &^ (pte.PageSize - 1)
+	if off&(pte.PageSize-1) != 0 || n == 0 || off >= b.Size || n > b.Size-off {
+		return nil, unix.EINVAL
+	}
+	fd := b.Dev.Sys.fd
+	switch b.Domain {
+	case VRAM:
+		fd = b.Dev.Chip.VRAM().FD()
+	case Doorbell:
+		return []Segment{{b.Dev.Chip.Doorbells().FD(), b.host + off, n}}, nil
+	case Userptr:
+		return nil, unix.EINVAL
+	}
+	var out []Segment
+	for _, x := range b.blocks {
+		if off >= x.Size {
+			off -= x.Size
+			continue
+		}
+		l := min(x.Size-off, n)
+		if k := len(out); k > 0 && out[k-1].Off+out[k-1].Len == x.Off+off {
+			out[k-1].Len += l
+		} else {
+			out = append(out, Segment{fd, x.Off + off, l})
+		}
+		n -= l
+		off = 0
+		if n == 0 {
+			break
+		}
+	}
+	return out, nil
+}
+
+// BOAt finds the buffer that stands at an mmap offset of the render node.
+func (d *Device) BOAt(off uint64) (b *BO, within uint64, ok bool) {
+	d.vramMu.Lock()
+	defer d.vramMu.Unlock()
+	if b = d.bos[off>>pte.PageShift]; b != nil {
+		return b, off - b.MmapOffset, true
+	}
+	for _, b := range d.bos {
+		if off >= b.MmapOffset && off < b.MmapOffset+b.Size {
+			return b, off - b.MmapOffset, true
+		}
+	}
+	return nil, 0, false
+}
+
+// pointer turns a host address outside the Go heap into a pointer.
+func pointer(a uint64) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&a)) }
