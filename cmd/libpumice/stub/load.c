@@ -61,6 +61,26 @@ void block_asynchronous(sigset_t *old) {
     pthread_sigmask(SIG_BLOCK, &set, old);
 }
 
+// Go's start adds SA_ONSTACK to every handler that is installed, and gives a thread that calls Go an alternate stack of
+// 32 KiB. The program did not write its handlers for that; and as asynchronous signals never arrive in Go code, Go does not
+// need it. So the flags are put back.
+static void note_handlers(struct sigaction before[NSIG]) {
+    for (int i = 1; i < NSIG; i++)
+        if (sigaction(i, NULL, &before[i]) < 0) before[i].sa_handler = SIG_DFL;
+}
+
+static void restore_handlers(const struct sigaction before[NSIG]) {
+    sigset_t blocked;
+    pthread_sigmask(SIG_SETMASK, NULL, &blocked);
+    for (int i = 1; i < NSIG; i++) {
+        struct sigaction now;
+        if (sigismember(&blocked, i) == 1 && !(before[i].sa_flags & SA_ONSTACK) && before[i].sa_handler != SIG_DFL &&
+            before[i].sa_handler != SIG_IGN && sigaction(i, NULL, &now) == 0 && now.sa_handler == before[i].sa_handler &&
+            now.sa_flags & SA_ONSTACK)
+            sigaction(i, &before[i], NULL);
+    }
+}
+
 static const char *library_path(char buf[PATH_MAX]) {
     const char *set = secure_getenv("PUMICE_LIBRARY");
     if (set && *set) return set;
@@ -77,6 +97,8 @@ static const char *library_path(char buf[PATH_MAX]) {
 
 // open_library is called with `loading` held and signals blocked, so that every thread that Go starts inherits the mask.
 static bool open_library(void) {
+    struct sigaction before[NSIG];
+    note_handlers(before);
     char buf[PATH_MAX];
     const char *path = library_path(buf);
     void *library = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) : NULL;
@@ -102,6 +124,7 @@ static bool open_library(void) {
         }
     }
     int status = door.start(PUMICE_ABI_VERSION); // says itself what is wrong
+    restore_handlers(before);
     return status == 0;
 }
 

@@ -1,0 +1,287 @@
+package doorc
+
+import (
+	"errors"
+	"sync"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pumice-gpu/pumice/abi/kfd"
+	"github.com/pumice-gpu/pumice/kernel/uaccess"
+)
+
+// Kernel opens the devices of a Door's Tree.
+type Kernel interface {
+	// OpenDevice opens a character device by its path; the error is an errno.
+	OpenDevice(path string) (OpenFile, error)
+}
+
+// OpenFile is an opened device.
+type OpenFile interface {
+	// Ioctl does a request. arg is whatever the application passed; a bad address is EFAULT. 0 is success.
+	Ioctl(request uint32, arg uintptr) unix.Errno
+	// Mmap says what memory a mapping of length bytes at offset shows; the error is an errno. It maps nothing.
+	Mmap(offset, length uint64) ([]Segment, error)
+	// Close drops the last reference.
+	Close()
+}
+
+// Segment is a piece of a device mapping: Length bytes of the file FD from Offset on, all multiples of the page size.
+type Segment struct {
+	FD     int
+	Offset uint64
+	Length uint64
+	// Ring is set for a doorbell page: it is told the byte offset in FD of a doorbell whose value has changed. It may be
+	// called from any goroutine, and must not block.
+	Ring func(offset uint64)
+}
+
+// Opened is what Open made: a new descriptor of this process, and for a Device the handle for the calls on it.
+type Opened struct {
+	Node   *Node
+	FD     int
+	Handle uint64
+}
+
+// Door answers the stub. Its methods' errors are errnos.
+type Door struct {
+	kernel Kernel
+	tree   *Tree
+
+	mu    sync.Mutex
+	files map[uint64]OpenFile // guarded by mu
+	last  uint64              // handle given last; guarded by mu
+}
+
+// New returns a Door to a tree whose devices the kernel opens.
+func New(kernel Kernel, tree *Tree) *Door {
+	return &Door{kernel: kernel, tree: tree, files: make(map[uint64]OpenFile)}
+}
+
+// Stat finds a path; follow says whether a symbolic link at its end is followed.
+func (d *Door) Stat(path string, follow bool) (*Node, error) { return d.tree.Walk(path, follow) }
+
+// Open is open(2).
+func (d *Door) Open(path string, flags int) (Opened, error) {
+	n, err := d.tree.Walk(path, flags&unix.O_NOFOLLOW == 0)
+	if err != nil {
+		return Opened{}, err
+	}
+	writes := flags&unix.O_ACCMODE != unix.O_RDONLY
+	switch {
+	case flags&(unix.O_CREAT|unix.O_EXCL) == unix.O_CREAT|unix.O_EXCL:
+		return Opened{}, unix.EEXIST
+	case n.Kind != Dir && flags&unix.O_DIRECTORY != 0:
+		return Opened{}, unix.ENOTDIR
+	case n.Kind == Dir && writes:
+		return Opened{}, unix.EISDIR
+	case n.Kind == Link:
+		return Opened{}, unix.ELOOP
+	case n.Kind == File && writes:
+		return Opened{}, unix.EACCES
+	}
+	switch n.Kind {
+	case Device:
+		return d.openDevice(n, flags)
+	case Dir:
+		var records []byte
+		for _, e := range d.entries(n) {
+			records = append(records, byte(e.kind))
+			records = append(records, e.name...)
+			records = append(records, 0)
+		}
+		fd, err := memoryFile(n.path, flags, records)
+		return Opened{Node: n, FD: fd}, err
+	default:
+		fd, err := memoryFile(n.path, flags, n.Content())
+		return Opened{Node: n, FD: fd}, err
+	}
+}
+
+type entry struct {
+	name string
+	kind Kind
+}
+
+// entries lists a directory as readdir does.
+func (d *Door) entries(n *Node) []entry {
+	list := []entry{{".", Dir}, {"..", Dir}}
+	for _, name := range n.children {
+		child := d.tree.nodes[joinPath(n.path, name)]
+		list = append(list, entry{name, child.Kind})
+	}
+	return list
+}
+
+func joinPath(dir, name string) string {
+	if dir == "/" {
+		return "/" + name
+	}
+	return dir + "/" + name
+}
+
+func (d *Door) openDevice(n *Node, flags int) (Opened, error) {
+	f, err := d.kernel.OpenDevice(n.path)
+	if err != nil {
+		return Opened{}, err
+	}
+	fd, err := unix.MemfdCreate("pumice:"+n.path, memfdFlags(flags))
+	if err != nil {
+		f.Close()
+		return Opened{}, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.last++
+	d.files[d.last] = f
+	return Opened{Node: n, FD: fd, Handle: d.last}, nil
+}
+
+// memfdFlags keeps close-on-exec as the application asked; sealing lets the content be made read-only.
+func memfdFlags(flags int) int {
+	m := unix.MFD_ALLOW_SEALING
+	if flags&unix.O_CLOEXEC != 0 {
+		m |= unix.MFD_CLOEXEC
+	}
+	return m
+}
+
+// memoryFile returns a descriptor at offset 0 of a sealed memory file with this content.
+func memoryFile(name string, flags int, content []byte) (int, error) {
+	fd, err := unix.MemfdCreate("pumice:"+name, memfdFlags(flags))
+	if err != nil {
+		return -1, err
+	}
+	for done := 0; done < len(content); {
+		n, err := unix.Pwrite(fd, content[done:], int64(done))
+		if err != nil {
+			_ = unix.Close(fd)
+			return -1, err
+		}
+		done += n
+	}
+	const seals = unix.F_SEAL_WRITE | unix.F_SEAL_GROW | unix.F_SEAL_SHRINK | unix.F_SEAL_SEAL
+	if _, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, seals); err != nil {
+		_ = unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
+// Readlink is readlink(2).
+func (d *Door) Readlink(path string) (string, error) {
+	n, err := d.tree.Walk(path, false)
+	if err != nil {
+		return "", err
+	}
+	if n.Kind != Link {
+		return "", unix.EINVAL
+	}
+	return n.Target, nil
+}
+
+// Realpath is realpath(3).
+func (d *Door) Realpath(path string) (string, error) {
+	n, err := d.tree.Walk(path, true)
+	if err != nil {
+		return "", err
+	}
+	return n.path, nil
+}
+
+func (d *Door) file(handle uint64) OpenFile {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.files[handle]
+}
+
+// Ioctl does a request on a device. When it has to wait it returns pending, and calls complete once from another goroutine.
+func (d *Door) Ioctl(handle uint64, request uint32, arg uintptr, complete func(unix.Errno)) (errno unix.Errno, pending bool) {
+	f := d.file(handle)
+	if f == nil {
+		return unix.EBADF, false
+	}
+	r := kfd.Request(request)
+	if r.Type() == kfd.Type && r.Nr() == kfd.NrWaitEvents {
+		if errno, done := tryWaitEvents(f, r, arg); done {
+			return errno, false
+		}
+		go func() { complete(f.Ioctl(request, arg)) }()
+		return 0, true
+	}
+	return f.Ioctl(request, arg), false
+}
+
+var waitArgs = sync.Pool{New: func() any { return new(kfd.WaitEventsArgs) }}
+
+// tryWaitEvents does a WAIT_EVENTS on a copy of its argument that has no time-out. It reports done when the events had
+// come, when the caller wants no wait, and on any error.
+func tryWaitEvents(f OpenFile, r kfd.Request, arg uintptr) (errno unix.Errno, done bool) {
+	var user uaccess.Process
+	// From a pool, so that it lies on the heap: a stack may move while its address is a mere number.
+	args := waitArgs.Get().(*kfd.WaitEventsArgs)
+	defer waitArgs.Put(args)
+	b := kfd.Bytes(args)
+	if int(r.Size()) != len(b) || user.Read(uint64(arg), b) != nil {
+		return f.Ioctl(uint32(r), arg), true // which knows the right errno
+	}
+	if args.Timeout == 0 {
+		return f.Ioctl(uint32(r), arg), true
+	}
+	args.Timeout = 0
+	errno = f.Ioctl(uint32(r), uintptr(unsafe.Pointer(args)))
+	if errno == 0 && args.WaitResult == kfd.WaitResultTimeout {
+		return 0, false
+	}
+	// Only wait_result is output.
+	const offset = unsafe.Offsetof(args.WaitResult)
+	if user.Write(uint64(arg)+uint64(offset), b[offset:offset+unsafe.Sizeof(args.WaitResult)]) != nil && errno == 0 {
+		errno = unix.EFAULT
+	}
+	return errno, true
+}
+
+// Mmap says what a mapping of a device shows. The pieces' lengths add up to length.
+func (d *Door) Mmap(handle, offset, length uint64) ([]Segment, error) {
+	f := d.file(handle)
+	if f == nil {
+		return nil, unix.EBADF
+	}
+	segments, err := f.Mmap(offset, length)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range segments {
+		if s.Length > length {
+			return nil, unix.EINVAL
+		}
+		length -= s.Length
+	}
+	if length != 0 {
+		return nil, unix.EINVAL
+	}
+	return segments, nil
+}
+
+// Close drops the stub's reference to a device.
+func (d *Door) Close(handle uint64) error {
+	d.mu.Lock()
+	f := d.files[handle]
+	delete(d.files, handle)
+	d.mu.Unlock()
+	if f == nil {
+		return unix.EBADF
+	}
+	f.Close()
+	return nil
+}
+
+// Errno is the errno of an error that a Door returned.
+func Errno(err error) unix.Errno {
+	var e unix.Errno
+	if errors.As(err, &e) {
+		return e
+	}
+	return unix.EIO
+}
