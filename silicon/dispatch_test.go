@@ -1,0 +1,643 @@
+package silicon
+
+import (
+	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/pumice-gpu/pumice/abi/aql"
+	"github.com/pumice-gpu/pumice/abi/codeobj"
+	"github.com/pumice-gpu/pumice/abi/ih"
+	"github.com/pumice-gpu/pumice/abi/pte"
+	"github.com/pumice-gpu/pumice/engine/ir"
+	"github.com/pumice-gpu/pumice/engine/isa"
+	"github.com/pumice-gpu/pumice/engine/mem"
+	"github.com/pumice-gpu/pumice/engine/wave"
+)
+
+// desc is a descriptor with kernarg pointer in s[0:1], work-group ids in s2..s4, and work-item ids.
+func desc(lanes int) codeobj.Descriptor {
+	d := codeobj.Descriptor{RSRC1: 2 | 0xf<<16 | 1<<21 | 1<<23, RSRC2: 2<<1 | 7<<7 | 2<<11, Properties: codeobj.EnableKernargSegmentPtr}
+	if lanes == 32 {
+		d.Properties |= codeobj.EnableWavefrontSize32
+	}
+	return d
+}
+
+// lanesOf calls f with the work-item id of each active lane.
+func lanesOf(w *wave.Wave, f func(x, y, z uint32)) {
+	for l := range w.Lanes {
+		if w.EXEC()>>l&1 == 0 {
+			continue
+		}
+		if v := w.VGPR(0)[l]; w.Target.PackedTID {
+			f(v&1023, v>>10&1023, v>>20&1023)
+		} else {
+			f(v, w.VGPR(1)[l], w.VGPR(2)[l])
+		}
+	}
+}
+
+func TestDispatchCoversTheGrid(t *testing.T) {
+	for _, c := range []struct {
+		profile string
+		lanes   int
+	}{{"mi210", 64}, {"radeonvii", 64}, {"rx6900xt", 32}, {"rx6900xt", 64}} {
+		r := newRig(t, c.profile, 2)
+		q := r.queue(0)
+		grid, wg := [3]uint32{70, 9, 5}, [3]uint32{16, 4, 2}
+		n := grid[0] * grid[1] * grid[2]
+		outVA, out := r.alloc(uint64(n) * 4)
+		count := unsafe.Slice((*uint32)(unsafe.Pointer(&out[0])), n)
+		k := r.kernel(desc(c.lanes), func(w *wave.Wave) ir.Exit {
+			if got := uint64(w.S[0]) | uint64(w.S[1])<<32; got != outVA {
+				t.Errorf("kernarg pointer %#x", got)
+			}
+			if w.S[isa.SRegMODE] != 0xf0|1<<8|1<<9 {
+				t.Errorf("MODE %#x", w.S[isa.SRegMODE])
+			}
+			lanesOf(w, func(x, y, z uint32) {
+				i := (w.S[4]*2+z)*grid[1]*grid[0] + (w.S[3]*4+y)*grid[0] + w.S[2]*16 + x
+				if i >= n || x >= 16 || y >= 4 || z >= 2 {
+					t.Errorf("item %d %d %d of group %d %d %d", x, y, z, w.S[2], w.S[3], w.S[4])
+					return
+				}
+				atomic.AddUint32(&count[i], 1)
+			})
+			return ir.ExitEndPgm
+		})
+		sva, s := r.signal(1, 5)
+		p := dispatchPacket(k, grid, wg, sva)
+		p.KernargAddress = outVA
+		q.put(aql.Raw(p))
+		q.ring()
+		r.wait(s)
+		for i, v := range count {
+			if v != 1 {
+				t.Fatalf("%s wave%d: item %d ran %d times", c.profile, c.lanes, i, v)
+			}
+		}
+		r.until(func() bool { return atomic.LoadUint64(&q.record.ReadDispatchID) == 1 }, "read_dispatch_id")
+		if q.slots[0] != byte(aql.Invalid) {
+			t.Error("the header is not INVALID")
+		}
+		if s.StartTS == 0 || s.EndTS < s.StartTS || s.EndTS > r.d.Clock() {
+			t.Errorf("timestamps %d %d, now %d", s.StartTS, s.EndTS, r.d.Clock())
+		}
+		e := <-r.irqs
+		if e.Source != ih.SourceCPEndOfPipe || e.Data[0] != 5 || e.PASID != 42 || e.VMID != rigVMID {
+			t.Errorf("interrupt %+v", e)
+		}
+		if box, _ := r.d.vms[rigVMID].load64(s.EventMailboxPtr); box != 5 {
+			t.Errorf("mailbox %d", box)
+		}
+		if err := r.d.UnloadQueue(q.id, Drain); err != nil {
+			t.Error(err)
+		}
+		if err := r.d.UnloadQueue(q.id, Drain); !errors.Is(err, ErrNotFound) {
+			t.Error(err)
+		}
+	}
+}
+
+func TestBarrierInWorkgroup(t *testing.T) {
+	r := newRig(t, "mi210", 2)
+	q := r.queue(0)
+	var mu sync.Mutex
+	phase := map[uint32][2]int{} // work-group: waves that passed phase 0 and 1
+	k := r.kernel(desc(64), func(w *wave.Wave) ir.Exit {
+		mu.Lock()
+		defer mu.Unlock()
+		p := phase[w.S[2]]
+		if w.S[60] == 0 {
+			w.S[60] = 1
+			p[0]++
+			phase[w.S[2]] = p
+			if w.Index == 3 {
+				return ir.ExitEndPgm // a wave that ended counts as arrived
+			}
+			return ir.ExitBarrier
+		}
+		if p[0] != 4 {
+			t.Errorf("group %d: a wave passed the barrier after %d of 4", w.S[2], p[0])
+		}
+		p[1]++
+		phase[w.S[2]] = p
+		return ir.ExitEndPgm
+	})
+	sva, s := r.signal(1, 0)
+	q.put(aql.Raw(dispatchPacket(k, [3]uint32{256 * 50, 1, 1}, [3]uint32{256, 1, 1}, sva)))
+	q.ring()
+	r.wait(s)
+	if len(phase) != 50 {
+		t.Error(len(phase))
+	}
+	for g, p := range phase {
+		if p != [2]int{4, 3} {
+			t.Errorf("group %d: %v", g, p)
+		}
+	}
+}
+
+// All work-groups of a grid that fits the chip wait for the last one.
+func TestResidentGroupsMakeProgress(t *testing.T) {
+	for _, exit := range []ir.Exit{ir.ExitSleep, ir.ExitFuel} {
+		r := newRig(t, "mi210", 2)
+		q := r.queue(0)
+		const groups = 104 * 8
+		var flag atomic.Bool
+		k := r.kernel(desc(64), func(w *wave.Wave) ir.Exit {
+			if w.S[2] == groups-1 {
+				flag.Store(true)
+			}
+			if !flag.Load() {
+				return exit
+			}
+			return ir.ExitEndPgm
+		})
+		sva, s := r.signal(1, 0)
+		q.put(aql.Raw(dispatchPacket(k, [3]uint32{64 * groups, 1, 1}, [3]uint32{64, 1, 1}, sva)))
+		q.ring()
+		r.wait(s)
+	}
+}
+
+// More groups than the chip holds are not resident at once.
+func TestOccupancy(t *testing.T) {
+	r := newRig(t, "radeonvii", 2)
+	q := r.queue(0)
+	var resident, most atomic.Int64
+	var flag atomic.Bool
+	k := r.kernel(desc(64), func(w *wave.Wave) ir.Exit {
+		if w.S[60] == 0 {
+			w.S[60] = 1
+			if n := resident.Add(1); n > most.Load() {
+				most.Store(n)
+			}
+		}
+		if !flag.Load() {
+			return ir.ExitSleep
+		}
+		resident.Add(-1)
+		return ir.ExitEndPgm
+	})
+	sva, s := r.signal(1, 0)
+	p := dispatchPacket(k, [3]uint32{64 * 1000, 1, 1}, [3]uint32{64, 1, 1}, sva)
+	p.GroupSegmentSize = 20 << 10 // three groups a CU
+	q.put(aql.Raw(p))
+	q.ring()
+	r.until(func() bool { return resident.Load() >= 180 }, "180 groups resident")
+	time.Sleep(20 * time.Millisecond)
+	flag.Store(true)
+	r.wait(s)
+	if most.Load() != 180 {
+		t.Errorf("%d groups of 20 KiB LDS were resident on 60 CUs", most.Load())
+	}
+	r.unitsAreFree()
+}
+
+func TestBarrierPackets(t *testing.T) {
+	r := newRig(t, "mi210", 2)
+	q := r.queue(0)
+	deps := make([]*aql.Signal, 3)
+	var handles [5]aql.SignalHandle
+	for i := range deps {
+		var va uint64
+		va, deps[i] = r.signal(1, 0)
+		handles[i] = aql.SignalHandle(va)
+	}
+	sva, s := r.signal(1, 0)
+	q.put(aql.Raw(aql.BarrierPacket{Header: aql.MakeHeader(aql.BarrierAnd, false, 0, 0), DepSignal: handles, CompletionSignal: aql.SignalHandle(sva)}))
+	q.ring()
+	time.Sleep(5 * time.Millisecond)
+	atomic.StoreInt64(&deps[0].Value, 0)
+	atomic.StoreInt64(&deps[2].Value, 0)
+	time.Sleep(5 * time.Millisecond)
+	if atomic.LoadInt64(&s.Value) != 1 {
+		t.Fatal("BARRIER_AND passed with a signal at 1")
+	}
+	atomic.StoreInt64(&deps[1].Value, 0)
+	r.wait(s)
+
+	for _, d := range deps {
+		d.Value = 3
+	}
+	sva, s = r.signal(1, 0)
+	q.put(aql.Raw(aql.BarrierPacket{Header: aql.MakeHeader(aql.BarrierOr, false, 0, 0), DepSignal: handles, CompletionSignal: aql.SignalHandle(sva)}))
+	q.ring()
+	time.Sleep(2 * time.Millisecond)
+	if atomic.LoadInt64(&s.Value) != 1 {
+		t.Fatal("BARRIER_OR passed")
+	}
+	atomic.StoreInt64(&deps[1].Value, 0)
+	r.wait(s)
+
+	sva, s = r.signal(1, 0)
+	q.put(aql.Raw(aql.BarrierValuePacket{Format: aql.AMDBarrierValue, Signal: handles[0], Value: 2, Mask: 0xff, Cond: uint32(aql.CondLT), CompletionSignal: aql.SignalHandle(sva)}))
+	q.ring()
+	time.Sleep(2 * time.Millisecond)
+	if atomic.LoadInt64(&s.Value) != 1 {
+		t.Fatal("barrier-value passed")
+	}
+	atomic.StoreInt64(&deps[0].Value, 0x101)
+	r.wait(s)
+}
+
+// The barrier bit keeps a packet back until all before it are complete; without it they overlap.
+func TestBarrierBit(t *testing.T) {
+	r := newRig(t, "mi210", 2)
+	q := r.queue(0)
+	var open atomic.Bool
+	var second atomic.Int64
+	first := r.kernel(desc(64), func(w *wave.Wave) ir.Exit {
+		if !open.Load() {
+			return ir.ExitSleep
+		}
+		return ir.ExitEndPgm
+	})
+	other := r.kernel(desc(64), func(w *wave.Wave) ir.Exit { second.Add(1); return ir.ExitEndPgm })
+	one := [3]uint32{1, 1, 1}
+	q.put(aql.Raw(dispatchPacket(first, one, one, 0)))
+	p := dispatchPacket(other, one, one, 0)
+	p.Header = aql.MakeHeader(aql.KernelDispatch, false, 0, 0)
+	q.put(aql.Raw(p))
+	sva, s := r.signal(1, 0)
+	q.put(aql.Raw(dispatchPacket(other, one, one, sva)))
+	q.ring()
+	r.until(func() bool { return second.Load() == 1 }, "the packet without barrier bit")
+	time.Sleep(5 * time.Millisecond)
+	if second.Load() != 1 || atomic.LoadUint64(&q.record.ReadDispatchID) != 0 {
+		t.Fatal("the barrier bit did not hold, or a slot was freed early")
+	}
+	open.Store(true)
+	r.wait(s)
+	r.until(func() bool { return atomic.LoadUint64(&q.record.ReadDispatchID) == 3 }, "read_dispatch_id")
+}
+
+func TestBadPackets(t *testing.T) {
+	one := [3]uint32{1, 1, 1}
+	for name, c := range map[string]struct {
+		change func(r *rig, p *aql.DispatchPacket)
+		code   aql.QueueError
+	}{
+		"no dimensions": {func(r *rig, p *aql.DispatchPacket) { p.Setup = 0 }, aql.ErrInvalidDim},
+		"grid 0":        {func(r *rig, p *aql.DispatchPacket) { p.GridSizeY = 0 }, aql.ErrInvalidDim},
+		"group 0":       {func(r *rig, p *aql.DispatchPacket) { p.WorkgroupSizeZ = 0 }, aql.ErrInvalidDim},
+		"group large":   {func(r *rig, p *aql.DispatchPacket) { p.WorkgroupSizeX, p.WorkgroupSizeY = 1024, 2 }, aql.ErrGroupTooLarge},
+		"LDS large":     {func(r *rig, p *aql.DispatchPacket) { p.GroupSegmentSize = 65537 }, aql.ErrInvalidGroupMem},
+		"no kernel":     {func(r *rig, p *aql.DispatchPacket) { p.KernelObject = 0 }, aql.ErrInvalidCode},
+		"wild kernel":   {func(r *rig, p *aql.DispatchPacket) { p.KernelObject = 0xdead00000040 }, aql.ErrInvalidCode},
+		"odd kernel":    {func(r *rig, p *aql.DispatchPacket) { p.KernelObject++ }, aql.ErrInvalidCode},
+		"type":          {func(r *rig, p *aql.DispatchPacket) { p.Header = 0x1177 }, aql.ErrPacketFormat},
+		"agent":         {func(r *rig, p *aql.DispatchPacket) { p.Header = aql.MakeHeader(aql.AgentDispatch, false, 0, 0) }, aql.ErrPacketFormat},
+		"vendor":        {func(r *rig, p *aql.DispatchPacket) { p.Header, p.Setup = 0, 9 }, aql.ErrInvalidVendor},
+		"registers": {func(r *rig, p *aql.DispatchPacket) {
+			d := desc(64)
+			d.RSRC1 |= 63
+			p.KernelObject = r.kernel(d, nil)
+			p.WorkgroupSizeX, p.GridSizeX = 1024, 1024
+		}, aql.ErrOutOfRegisters},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, "mi210", 1)
+			q := r.queue(0)
+			k := r.kernel(desc(64), func(w *wave.Wave) ir.Exit { return ir.ExitEndPgm })
+			p := dispatchPacket(k, one, one, 0)
+			c.change(r, &p)
+			q.put(aql.Raw(p))
+			q.ring()
+			r.until(func() bool { return atomic.LoadInt64(&q.inactive.Value) != 0 }, "inactive signal")
+			if got := aql.QueueError(q.inactive.Value); got != c.code {
+				t.Errorf("code %#x, want %#x", got, c.code)
+			}
+			if e := <-r.irqs; e.Source != ih.SourceCPEndOfPipe || e.Data[0] != 77 {
+				t.Errorf("interrupt %+v", e)
+			}
+			if f := <-r.qfault; f.Code != uint64(c.code) || f.Text == "" {
+				t.Errorf("%+v", f)
+			}
+		})
+	}
+}
+
+func TestScratchProtocol(t *testing.T) {
+	r := newRig(t, "mi210", 2)
+	q := r.queue(0)
+	base, _ := r.alloc(32 * 8192)
+	var mu sync.Mutex
+	inUse := map[uint32]bool{}
+	d := desc(64)
+	d.RSRC2 = 8<<1 | 1<<7 | 1
+	d.Properties = codeobj.EnablePrivateSegmentBuffer | codeobj.EnableKernargSegmentPtr | codeobj.EnableFlatScratchInit
+	k := r.kernel(d, func(w *wave.Wave) ir.Exit {
+		mu.Lock()
+		defer mu.Unlock()
+		off := w.S[9] // after 8 user SGPRs and the work-group id
+		if w.S[60] == 0 {
+			w.S[60] = 1
+			if got := uint64(w.S[6]) | uint64(w.S[7])<<32; got != base {
+				t.Errorf("flat_scratch_init %#x", got)
+			}
+			if w.S[0] != 0x1111 || w.S[3] != 0x4444|1<<23|3<<21 {
+				t.Errorf("private V# %#x", w.S[:4])
+			}
+			if off%8192 != 0 || off >= 32*8192 || inUse[off] {
+				t.Errorf("wave offset %#x in use: %v", off, inUse[off])
+			}
+			inUse[off] = true
+			return ir.ExitSleep
+		}
+		delete(inUse, off)
+		return ir.ExitEndPgm
+	})
+	sva, s := r.signal(1, 0)
+	p := dispatchPacket(k, [3]uint32{256 * 40, 1, 1}, [3]uint32{256, 1, 1}, sva)
+	p.PrivateSegmentSize = 128
+	q.put(aql.Raw(p))
+	q.ring()
+	r.until(func() bool { return atomic.LoadInt64(&q.inactive.Value) == int64(aql.ErrScratch) }, "scratch request")
+	if e := <-r.irqs; e.Data[0] != 77 {
+		t.Errorf("%+v", e)
+	}
+	q.record.ScratchResourceDescriptor = [4]uint32{0x1111, 0, 0, 0x4444}
+	q.record.ScratchBackingMemoryLocation = base
+	q.record.ScratchBackingMemoryByteSize = 32 * 8192
+	q.record.ComputeTmpringSize = 32 | 8<<12
+	atomic.StoreInt64(&q.inactive.Value, 0)
+	r.wait(s)
+}
+
+func TestMemoryFault(t *testing.T) {
+	r := newRig(t, "mi210", 2)
+	q := r.queue(0)
+	k := r.kernel(desc(64), func(w *wave.Wave) ir.Exit {
+		if w.S[2] == 3 {
+			_, f := access(w, 0x1234567890, mem.Write)
+			f.Lane = 17
+			w.Fault = *f
+			return ir.ExitFault
+		}
+		return ir.ExitEndPgm
+	})
+	sva, s := r.signal(1, 0)
+	q.put(aql.Raw(dispatchPacket(k, [3]uint32{128 * 8, 1, 1}, [3]uint32{128, 1, 1}, sva)))
+	q.ring()
+	f := <-r.faults
+	if f.Kind != FaultMemory || f.VA != 0x1234567890 || !f.Write || !f.NotPresent || f.WorkgroupID != [3]uint32{3, 0, 0} || f.Lane != 17 ||
+		f.WorkItem[0] != uint32(17+64*f.Wave) || f.KernelObject != k || f.PC != k+256 {
+		t.Errorf("%+v", f)
+	}
+	e := <-r.irqs
+	if e.Source != ih.SourceVMFault || e.FaultVA() != 0x1234567000 || e.RingID != ih.FaultNotPresent || e.Data[1]&ih.FaultWrite == 0 || e.Data[1]&ih.FaultRetry != 0 {
+		t.Errorf("%+v", e)
+	}
+	time.Sleep(2 * time.Millisecond)
+	if s.Value != 1 {
+		t.Error("the dispatch completed")
+	}
+	if err := r.d.UnloadQueue(q.id, Kill); err != nil {
+		t.Fatal(err)
+	}
+	r.unitsAreFree()
+}
+
+// With XNACK a wave waits for its page and repeats the access after the flush.
+func TestRetryFault(t *testing.T) {
+	r := newRig(t, "mi210", 2)
+	r.ctx.Retry = true
+	if err := r.d.SetVMID(rigVMID, &r.ctx); err != nil {
+		t.Fatal(err)
+	}
+	q := r.queue(0)
+	const va = 0x4000_0000_0000
+	k := r.kernel(desc(64), func(w *wave.Wave) ir.Exit {
+		p, f := access(w, va+uint64(w.S[2])*4096, mem.Write)
+		if f != nil {
+			w.Fault = *f
+			return ir.ExitFault
+		}
+		atomic.AddUint32((*uint32)(p), 1)
+		return ir.ExitEndPgm
+	})
+	sva, s := r.signal(1, 0)
+	q.put(aql.Raw(dispatchPacket(k, [3]uint32{64 * 8, 1, 1}, [3]uint32{64, 1, 1}, sva)))
+	q.ring()
+	seen := map[uint64]bool{}
+	var bytes [8][]byte
+	for len(seen) < 8 {
+		e := <-r.irqs
+		if e.Source != ih.SourceVMFault || e.Data[1]&ih.FaultRetry == 0 {
+			t.Fatalf("%+v", e)
+		}
+		page := e.FaultVA()
+		if seen[page] {
+			continue
+		}
+		seen[page] = true
+		off := r.vram(4096)
+		*r.table(page, pte.PTB) = r.d.pteGen.EncodePTE(pte.Entry{Addr: off, Flags: rwx})
+		r.d.FlushTLB(rigVMID)
+		bytes[(page-va)/4096] = r.d.vram.b[off : off+4]
+	}
+	r.wait(s)
+	for i, b := range bytes {
+		if b[0] != 1 {
+			t.Errorf("page %d: %d", i, b[0])
+		}
+	}
+	// The driver's way to say no.
+	*r.table(va, pte.PTB) = r.d.pteGen.NoRetry()
+	r.d.FlushTLB(rigVMID)
+	q.put(aql.Raw(dispatchPacket(k, [3]uint32{64, 1, 1}, [3]uint32{64, 1, 1}, 0)))
+	q.ring()
+	if f := <-r.faults; f.Kind != FaultMemory || f.VA != va {
+		t.Errorf("%+v", f)
+	}
+}
+
+func TestPreempt(t *testing.T) {
+	r := newRig(t, "mi210", 2)
+	q := r.queue(0)
+	var stop, running atomic.Int64
+	k := r.kernel(desc(64), func(w *wave.Wave) ir.Exit {
+		running.Add(1)
+		if stop.Load() == 0 {
+			return ir.ExitFuel
+		}
+		return ir.ExitEndPgm
+	})
+	sva, s := r.signal(1, 0)
+	q.put(aql.Raw(dispatchPacket(k, [3]uint32{64 * 100, 1, 1}, [3]uint32{64, 1, 1}, sva)))
+	q.ring()
+	r.until(func() bool { return running.Load() > 100 }, "waves")
+	for range 20 {
+		if err := r.d.UnloadQueue(q.id, Preempt); err != nil {
+			t.Fatal(err)
+		}
+		n := running.Load()
+		time.Sleep(time.Millisecond)
+		if running.Load() != n {
+			t.Fatal("waves run after a preemption")
+		}
+		if err := r.d.LoadQueue(q.id, unsafe.Pointer(&q.mqd[0]), rigVMID); err != nil {
+			t.Fatal(err)
+		}
+		r.until(func() bool { return running.Load() > n }, "waves after the reload")
+	}
+	if s.Value != 1 {
+		t.Fatal("complete")
+	}
+	stop.Store(1)
+	r.wait(s)
+}
+
+// A doorbell that rings while the queue is unloaded is found in write_dispatch_id.
+func TestRingWhileUnloaded(t *testing.T) {
+	r := newRig(t, "mi210", 1)
+	q := r.queue(0)
+	k := r.kernel(desc(64), func(w *wave.Wave) ir.Exit { return ir.ExitEndPgm })
+	if err := r.d.UnloadQueue(q.id, Preempt); err != nil {
+		t.Fatal(err)
+	}
+	sva, s := r.signal(1, 0)
+	one := [3]uint32{1, 1, 1}
+	q.put(aql.Raw(dispatchPacket(k, one, one, sva)))
+	if err := r.d.LoadQueue(q.id, unsafe.Pointer(&q.mqd[0]), rigVMID); err != nil {
+		t.Fatal(err)
+	}
+	r.wait(s)
+}
+
+func TestTrapAnswer(t *testing.T) {
+	for id, want := range map[uint64]aql.QueueError{trapAbort: aql.ErrTrap, trapDebug: 0} {
+		r := newRig(t, "mi210", 1)
+		q := r.queue(0)
+		k := r.kernel(desc(64), func(w *wave.Wave) ir.Exit { w.Arg = id; return ir.ExitTrap })
+		r.e.progs[k+260] = func(w *wave.Wave) ir.Exit { return ir.ExitEndPgm }
+		sva, s := r.signal(1, 0)
+		one := [3]uint32{1, 1, 1}
+		q.put(aql.Raw(dispatchPacket(k, one, one, sva)))
+		q.ring()
+		if want == 0 {
+			r.wait(s)
+			continue
+		}
+		r.until(func() bool { return atomic.LoadInt64(&q.inactive.Value) == int64(want) }, "inactive signal")
+		if f := <-r.faults; f.Kind != FaultTrap || f.TrapID != uint32(id) {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
+func TestTrapHandlerEntry(t *testing.T) {
+	r := newRig(t, "mi210", 1)
+	tba, _ := r.alloc(4096)
+	r.ctx.TBA, r.ctx.TMA = tba, 0x1234500
+	if err := r.d.SetVMID(rigVMID, &r.ctx); err != nil {
+		t.Fatal(err)
+	}
+	q := r.queue(0)
+	k := r.kernel(desc(64), func(w *wave.Wave) ir.Exit { w.Arg = 2; return ir.ExitTrap })
+	got := make(chan []uint32, 1)
+	r.e.progs[tba] = func(w *wave.Wave) ir.Exit {
+		got <- append(append([]uint32(nil), w.S[isa.SRegTTMP0:isa.SRegTTMP0+16]...), w.S[isa.SRegSTATUS])
+		w.Env.Msg(w, msgGetDoorbell, 0)
+		if w.S[isa.SRegEXECLo] != q.dword/2&0x3ff {
+			t.Errorf("doorbell %#x", w.S[isa.SRegEXECLo])
+		}
+		w.Env.Msg(w, msgInterrupt, 0x123456)
+		// Leave with the halt bit, as ROCr's handler does.
+		w.S[isa.SRegSTATUS] = w.S[isa.SRegSTATUS]&^statusPriv | statusHalt
+		return ir.ExitIndirect
+	}
+	one := [3]uint32{1, 1, 1}
+	q.put(aql.Raw(dispatchPacket(k, one, one, 0)))
+	q.ring()
+	s := <-got
+	if s[0] != uint32(k+256) || s[1] != uint32((k+256)>>32)|2<<16 || s[14] != 0x1234500 || s[12]&statusPriv != 0 || s[16]&statusPriv == 0 {
+		t.Errorf("%#x", s)
+	}
+	e := <-r.irqs
+	if data, enc := e.SQData(); e.Source != ih.SourceSQMessage || data != 0x123456 || enc != ih.SQWave {
+		t.Errorf("%+v", e)
+	}
+	if err := r.d.UnloadQueue(q.id, Kill); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Several queues share the chip: one that never ends does not keep the others waiting.
+func TestQueuesAreFair(t *testing.T) {
+	r := newRig(t, "mi210", 2)
+	hog := r.queue(0)
+	k := r.kernel(desc(64), func(w *wave.Wave) ir.Exit { return ir.ExitFuel })
+	hog.put(aql.Raw(dispatchPacket(k, [3]uint32{64 * 10000, 1, 1}, [3]uint32{64, 1, 1}, 0)))
+	hog.ring()
+	k = r.kernel(desc(64), func(w *wave.Wave) ir.Exit { return ir.ExitEndPgm })
+	for i := 1; i < 5; i++ {
+		q := r.queue(i)
+		sva, s := r.signal(10, 0)
+		for range 10 {
+			q.put(aql.Raw(dispatchPacket(k, [3]uint32{64 * 10, 1, 1}, [3]uint32{64, 1, 1}, sva)))
+		}
+		q.ring()
+		r.wait(s)
+	}
+	if err := r.d.UnloadQueue(hog.id, Kill); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestManyPacketsFromManyThreads(t *testing.T) {
+	r := newRig(t, "mi210", 2)
+	q := r.queue(0)
+	var ran atomic.Int64
+	k := r.kernel(desc(64), func(w *wave.Wave) ir.Exit { ran.Add(1); return ir.ExitEndPgm })
+	const threads, each = 4, 500
+	sva, s := r.signal(threads*each, 0)
+	var wg sync.WaitGroup
+	for range threads {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for range each {
+				i := atomic.AddUint64(&q.record.WriteDispatchID, 1) - 1
+				for i-atomic.LoadUint64(&q.record.ReadDispatchID) >= q.n {
+					runtime.Gosched()
+				}
+				p := aql.Raw(dispatchPacket(k, [3]uint32{64, 1, 1}, [3]uint32{64, 1, 1}, sva))
+				slot := q.slots[i%q.n*64:]
+				copy(slot[4:64], p[4:])
+				atomic.StoreUint32((*uint32)(unsafe.Pointer(&slot[0])), *(*uint32)(unsafe.Pointer(&p[0])))
+				atomic.StoreUint64(q.bell, i)
+				r.d.RingDoorbell(q.dword)
+			}
+		}()
+	}
+	wg.Wait()
+	r.wait(s)
+	if ran.Load() != threads*each || s.Value != 0 {
+		t.Errorf("%d waves, signal %d", ran.Load(), s.Value)
+	}
+}
+
+func BenchmarkLaunchSync(b *testing.B) {
+	r := newRig(b, "mi210", 2)
+	q := r.queue(0)
+	k := r.kernel(desc(64), func(w *wave.Wave) ir.Exit { return ir.ExitEndPgm })
+	sva, s := r.signal(1, 0)
+	p := aql.Raw(dispatchPacket(k, [3]uint32{64, 1, 1}, [3]uint32{64, 1, 1}, sva))
+	b.ResetTimer()
+	for b.Loop() {
+		atomic.StoreInt64(&s.Value, 1)
+		q.put(p)
+		q.ring()
+		for atomic.LoadInt64(&s.Value) != 0 {
+			runtime.Gosched()
+		}
+	}
+}
