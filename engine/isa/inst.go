@@ -29,6 +29,9 @@ const (
 	EXP
 	VINTRP
 	LDSDIR
+	VINTERP // interpolation of gfx11+
+	VIMAGE  // images of gfx12; the older ones are MIMG
+	VSAMPLE
 	NumFormats
 )
 
@@ -225,6 +228,7 @@ type Inst struct {
 	A16     bool
 	D16     bool
 	R128    bool
+	Hi16    bool // v_interp: the high half of the attribute
 	LWE     bool
 
 	// VOPD: the Y half; the X half is Op/Dst[0]/Src. Both read before either writes.
@@ -246,6 +250,8 @@ type Op struct {
 	Src     []OperandSpec
 	Flags   Flags
 	ID      int // dense index of the row, for coverage tables and lifting dispatch
+
+	attr attr // what decoding and spelling need to know besides
 }
 
 // OperandSpec is the table's description of one operand.

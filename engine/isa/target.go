@@ -33,6 +33,12 @@ type Target struct {
 	WGIDinTTMP    bool // gfx12
 	D16Preserves  bool // 16-bit loads keep the other half (false with SRAM ECC)
 	F16ZeroesHigh bool // gfx9 and older: 16-bit VALU results zero bits 31:16
+
+	bit    uint64 // this target in attr masks
+	maskN  uint8  // SGPRs of a lane mask
+	wave32 *Target
+	wave64 *Target
+	dec    *decoder
 }
 
 // MaxWave returns the wave size a code object gets unless its descriptor says otherwise.

@@ -1,0 +1,411 @@
+package isa
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// entry is what a target's opcode slot holds: the row, and the bits of its encoding that must be zero.
+type entry struct {
+	op  *Op
+	mbz words
+}
+
+// decoder is a target's compiled tables.
+type decoder struct {
+	t       *Target
+	gen     Gen
+	index   [1024][]*layout // by bits 31:22 of the first word
+	one     [1024]*layout   // the only candidate, when there is just one
+	tab     [NumFormats][]entry
+	vopdX   [16]*Op
+	vopdY   [32]*Op
+	sdwa    *layout
+	dpp16   *layout
+	dpp8    *layout
+	lay     [NumFormats]*layout
+	sreg    [128]uint16 // canonical number of a scalar code, 0xffff where reserved
+	maxSGPR uint32
+	vop1    uint32 // VOP3 opcode of VOP1 opcode 0
+	is90a   bool   // gfx90a and gfx940: acc bits, no TFE
+	is940   bool
+	lit64   bool // VOP3 may have a literal
+}
+
+const badSReg = 0xffff
+
+func buildDecoder(t *Target, layouts []*layout, tb *tables) error {
+	d := &decoder{t: t, gen: t.Gen}
+	d.is940 = t.Gen == GFX940
+	d.is90a = t.UnifiedAcc
+	d.lit64 = t.Gen >= GFX10
+	d.vop1 = 0x180
+	if t.Gen <= GFX940 {
+		d.vop1 = 0x140
+	}
+	for _, l := range layouts {
+		if l.secondary {
+			switch l.name {
+			case "SDWA":
+				d.sdwa = l
+			case "DPP16":
+				d.dpp16 = l
+			case "DPP8":
+				d.dpp8 = l
+			}
+			continue
+		}
+		d.lay[l.fmt] = l
+		if l.fmt == FLAT && l.has(fSeg) {
+			d.lay[GLOBAL], d.lay[SCRATCH] = l, l
+		}
+		for i := range d.index {
+			sh, w := l.preShift, l.preWidth
+			if sh < 22 {
+				return fmt.Errorf("%s: prefix reaches below bit 22", l.name)
+			}
+			if uint32(i)>>(sh-22)&(1<<w-1) == l.preValue {
+				d.index[i] = append(d.index[i], l)
+			}
+		}
+	}
+	if d.lay[MUBUF] != nil && t.Gen == GFX12 {
+		d.lay[MTBUF] = d.lay[MUBUF]
+	}
+	for i := range d.index {
+		if len(d.index[i]) > 0 {
+			d.one[i] = d.index[i][0]
+		}
+	}
+	d.buildSRegs()
+	for _, op := range tb.ops {
+		if !op.On(t) {
+			continue
+		}
+		code := int(op.Code[t.Gen])
+		if err := d.place(op.Fmt, code, op); err != nil {
+			return err
+		}
+		if op.attr.p&pNo64 != 0 {
+			continue
+		}
+		switch op.Fmt {
+		case VOPC:
+			code += 0
+		case VOP2:
+			code += 0x100
+		case VOP1:
+			code += int(d.vop1)
+		default:
+			continue
+		}
+		if err := d.place(VOP3, code, op); err != nil {
+			return err
+		}
+	}
+	if t.Gen >= GFX11 {
+		if err := d.buildVOPD(tb); err != nil {
+			return err
+		}
+	}
+	t.maskN = 2
+	t.dec = d
+	if t.Wave32 {
+		w64 := *t
+		t.maskN = 1
+		t.wave64 = &w64
+		w64.wave32 = t
+		t.wave64.maskN = 2
+	}
+	return nil
+}
+
+// place puts a row into its opcode slot.
+func (d *decoder) place(f Format, code int, op *Op) error {
+	for len(d.tab[f]) <= code {
+		d.tab[f] = append(d.tab[f], entry{})
+	}
+	e := &d.tab[f][code]
+	if e.op != nil {
+		return fmt.Errorf("%v opcode %#x: both %s and %s", f, code, e.op.Name, op.Name)
+	}
+	l := d.lay[f]
+	if l == nil {
+		return fmt.Errorf("%v: no layout for %s", f, op.Name)
+	}
+	e.op = op
+	e.mbz = d.mustBeZero(f, l, op)
+	return nil
+}
+
+// lookup returns the row in an opcode slot.
+func (d *decoder) lookup(f Format, code uint32) *entry {
+	if tab := d.tab[f]; code < uint32(len(tab)) && tab[code].op != nil {
+		return &tab[code]
+	}
+	return nil
+}
+
+// buildSRegs fills in the canonical numbers of the scalar codes 0..127.
+func (d *decoder) buildSRegs() {
+	d.maxSGPR = 105
+	if d.gen <= GFX940 {
+		d.maxSGPR = 101
+	}
+	for i := range d.sreg {
+		d.sreg[i] = badSReg
+		switch c := uint32(i); {
+		case c <= d.maxSGPR, c >= SRegVCCLo && c < SRegTTMP0+16, c >= SRegEXECLo:
+			d.sreg[i] = uint16(c)
+		}
+	}
+	d.sreg[124], d.sreg[125] = SRegM0, SRegNull
+	if d.gen >= GFX11 {
+		d.sreg[124], d.sreg[125] = SRegNull, SRegM0
+	}
+	if d.gen <= GFX940 {
+		d.sreg[102], d.sreg[103] = SRegFlatScratchLo, SRegFlatScratchHi
+		d.sreg[104], d.sreg[105] = SRegXnackMaskLo, SRegXnackMaskHi
+	}
+}
+
+// buildVOPD reads tab/vopd.isa.
+func (d *decoder) buildVOPD(tb *tables) error {
+	for i, line := range strings.Split(readTab("vopd.isa"), "\n") {
+		line, _, _ = strings.Cut(line, "#")
+		w := strings.Fields(line)
+		if len(w) == 0 {
+			continue
+		}
+		if len(w) != 3 {
+			return fmt.Errorf("vopd.isa:%d: want name, x, y", i+1)
+		}
+		var op *Op
+		for _, o := range tb.byName[w[0]] {
+			if (o.Fmt == VOP2 || o.Fmt == VOP1) && (op == nil || o.On(d.t)) {
+				op = o
+			}
+		}
+		if op != nil && !op.On(d.t) {
+			continue
+		}
+		if op == nil {
+			return fmt.Errorf("vopd.isa:%d: unknown instruction %q", i+1, w[0])
+		}
+		for j, s := range w[1:] {
+			if s == "-" {
+				continue
+			}
+			v, err := strconv.ParseUint(s, 16, 8)
+			if err != nil || v > 31 || j == 0 && v > 15 {
+				return fmt.Errorf("vopd.isa:%d: bad opcode %q", i+1, s)
+			}
+			if j == 0 {
+				d.vopdX[v] = op
+			}
+			d.vopdY[v] = op
+			if j == 0 && w[2] == "-" {
+				d.vopdY[v] = nil
+			}
+		}
+	}
+	return nil
+}
+
+// mustBeZero returns the bits of an encoding that an instruction leaves unused and that are not free.
+func (d *decoder) mustBeZero(f Format, l *layout, op *Op) words {
+	a := &op.attr
+	all := words{lo: 1<<32 - 1}
+	if l.size >= 8 {
+		all.lo = ^uint64(0)
+	}
+	if l.size >= 12 {
+		all.hi = 1<<32 - 1
+	}
+	var used words
+	or := func(m words) { used.lo |= m.lo; used.hi |= m.hi }
+	or(l.any)
+	pre := field{shift: l.preShift, width: l.preWidth}
+	or(pre.mask())
+	use := func(ids ...fieldID) {
+		for _, id := range ids {
+			or(l.f[id].mask())
+		}
+	}
+	part := func(id fieldID, bit uint8) { // one bit of a field
+		if w := l.f[id]; w.width > bit {
+			m := field{shift: w.shift + bit, width: 1}
+			or(m.mask())
+		}
+	}
+	use(fOp)
+	for id := range l.f {
+		if l.f[id].free {
+			or(l.f[id].mask())
+		}
+	}
+	nsrc := len(op.Src)
+	switch f {
+	case SOP1, SOP2, SOPC, SOPK:
+		use(fSdst, fSrc0, fSrc1, fSimm)
+	case SOPP:
+		if nsrc > 0 {
+			use(fSimm)
+		}
+	case VOP1, VOP2, VOPC:
+		use(fVdst, fSrc0, fVsrc1)
+	case VOP3:
+		d.usedVOP3(op, l, use, part, &used)
+	case VOP3P:
+		d.usedVOP3P(op, l, use, part, &used)
+	case SMEM:
+		use(fSbase, fSdata, fSoe, fImm, fOffset, fSoffset, fGlc, fDlc, fScope, fTh)
+		if nsrc == 0 && len(op.Dst) == 0 || a.p&pOff == 0 {
+			used = words{}
+			or(l.any)
+			or(pre.mask())
+			use(fOp)
+			if len(op.Dst) > 0 || a.p&pSdata != 0 {
+				use(fSdata)
+			}
+		}
+	case DS:
+		use(fOffset0, fOffset1, fAddr, fAcc, fGds)
+		if a.p&(pNoGDS) != 0 {
+			used.lo &^= l.f[fGds].mask().lo
+		}
+		if n := dsData(op); n >= 1 {
+			use(fData0)
+			if n == 2 {
+				use(fData1)
+			}
+		}
+		if len(op.Dst) > 0 {
+			use(fVdst)
+		}
+		if nsrc == 0 || a.src[0].ty != B32 {
+			used.lo &^= l.f[fAddr].mask().lo
+		}
+	case FLAT, GLOBAL, SCRATCH:
+		use(fOffset, fLds, fSve, fSeg, fGlc, fSlc, fDlc, fScc, fScope, fTh, fAddr, fData, fSaddr, fAcc, fVdst)
+	case MUBUF, MTBUF:
+		use(fOffset, fOffen, fIdxen, fGlc, fSlc, fDlc, fScc, fLds, fVaddr, fVdata, fSrsrc, fRsrc, fSoffset, fTfe, fAcc,
+			fScope, fTh, fFormat)
+	case MIMG, VIMAGE, VSAMPLE:
+		for id := range l.f {
+			use(fieldID(id))
+		}
+	case EXP:
+		use(fEn, fTgt, fCompr, fDone, fVm, fRow, fSrc0, fSrc1, fSrc2, fSrc3)
+	case VINTRP:
+		use(fVdst, fAttr, fChan, fVsrc)
+	case VINTERP:
+		use(fVdst, fWaitExp, fOpSel, fClamp, fSrc0, fSrc1, fSrc2, fNeg)
+	case LDSDIR:
+		use(fVdst, fAttr, fChan, fWaitVA, fWaitVM)
+	default:
+		return words{}
+	}
+	return words{lo: all.lo &^ used.lo, hi: all.hi &^ used.hi}
+}
+
+// dsData returns how many data operands a DS row has.
+func dsData(op *Op) int {
+	n := len(op.Src)
+	for _, s := range op.Src {
+		if s.Name == "addr" {
+			n--
+		}
+	}
+	return n
+}
+
+// valuSources returns how many of the VOP3 source fields a row uses.
+func valuSources(op *Op) int {
+	n := 0
+	for i := range op.attr.src {
+		if op.attr.src[i].ty != TypeNone || op.attr.src[i].imm != immNone {
+			n = i + 1
+		}
+	}
+	return n
+}
+
+func (d *decoder) usedVOP3(op *Op, l *layout, use func(...fieldID), part func(fieldID, uint8), used *words) {
+	a := &op.attr
+	n := valuSources(op)
+	srcs := [3]fieldID{fSrc0, fSrc1, fSrc2}
+	for i := 0; i < n && i < 3; i++ {
+		use(srcs[i])
+	}
+	threeB := op.Fmt != VOPC && len(op.Dst) == 2
+	cmpx := op.Fmt == VOPC && op.Flags&FlagWritesEXEC != 0 && d.gen >= GFX10
+	if len(op.Dst) > 0 || cmpx {
+		use(fVdst)
+	}
+	for i := uint8(0); i < 3; i++ {
+		m := a.mods[i]
+		if m == modNone || int(i) >= n {
+			continue
+		}
+		part(fNeg, i)
+		if !threeB {
+			part(fAbs, i)
+		}
+	}
+	if threeB {
+		use(fSdst)
+	}
+	if a.p&pClamp != 0 {
+		use(fClamp)
+	}
+	if a.p&pOmod != 0 {
+		use(fOmod)
+	}
+	opsel := l.f[fOpSel]
+	if a.p&(pOpSel|pByteSel) != 0 && !threeB { // the unused bits of a real op_sel must be zero
+		m := opsel.mask()
+		used.lo &^= m.lo
+		if a.p&pByteSel != 0 {
+			lo := uint8(2)
+			if n == 1 {
+				lo = 0
+			}
+			part(fOpSel, lo)
+			part(fOpSel, lo+1)
+			return
+		}
+		for i := 0; i < n && i < 3; i++ {
+			part(fOpSel, uint8(i))
+		}
+		part(fOpSel, 3)
+	}
+}
+
+func (d *decoder) usedVOP3P(op *Op, l *layout, use func(...fieldID), part func(fieldID, uint8), used *words) {
+	a := &op.attr
+	srcs := [3]fieldID{fSrc0, fSrc1, fSrc2}
+	n := valuSources(op)
+	for i := 0; i < n && i < 3; i++ {
+		use(srcs[i])
+	}
+	use(fVdst)
+	if op.Flags&FlagMFMA != 0 || a.p&(pCbsz) != 0 {
+		if l.has(fCbsz) {
+			use(fCbsz, fAbid, fAccCD, fAcc)
+			if a.p&pBlgp != 0 {
+				use(fBlgp)
+			}
+			return
+		}
+	}
+	if l.has(fAcc) && strings.HasPrefix(op.Name, "v_accvgpr") {
+		use(fAcc, fCbsz, fAbid, fBlgp, fAccCD)
+		return
+	}
+	use(fNeg, fNegHi, fOpSel, fOpSelHi)
+	if a.p&pClamp != 0 {
+		use(fClamp)
+	}
+}

@@ -1,0 +1,636 @@
+package isa
+
+import (
+	"embed"
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+//go:embed tab/*.isa
+var tabFS embed.FS
+
+// immKind says how a 16-bit immediate is spelled.
+type immKind uint8
+
+const (
+	immNone    immKind = iota
+	immHex16           // 0x1234
+	immInt32           // printed like an inline constant: -16..64 decimal, else hexadecimal
+	immS16             // signed 16-bit in hexadecimal
+	immU16             // unsigned 16-bit in hexadecimal
+	immLabel           // branch target in words
+	immWaitcnt         //
+	immSendmsg         //
+	immDepctr          //
+	immDelay           //
+	immGPRIdx          //
+	immEndpgm          //
+	immHwreg           //
+	immVersion         //
+	immBarrier         // barrier id or m0
+	imm8               // SMEM's 7-bit probe immediate
+	immSlot            // v_interp: p10, p20, p0
+	immAttr
+	immChan
+	immK // a literal that is part of the encoding
+)
+
+var immTokens = map[string]immKind{
+	"imm16": immHex16, "imm32": immInt32, "simm16": immS16, "uimm16": immU16, "label": immLabel,
+	"waitcnt": immWaitcnt, "sendmsg": immSendmsg, "depctr": immDepctr, "delay": immDelay, "gpridx": immGPRIdx,
+	"endpgm": immEndpgm, "hwreg": immHwreg, "version": immVersion, "barrier": immBarrier, "imm8": imm8,
+	"slot": immSlot, "attr": immAttr, "chan": immChan, "k32": immK,
+}
+
+// prop is a property of a row that matters for decoding and spelling only.
+type prop uint64
+
+const (
+	pClamp prop = 1 << iota
+	pOmod
+	pOpSel
+	pOpSelHi
+	pNegLo
+	pNegHi
+	pByteSel
+	pHigh
+	pCbsz
+	pAbid
+	pBlgp
+	pIndexKey8
+	pIndexKey16
+	pNo64
+	pPacked
+	pDst4OpSel // op_sel has a destination bit
+	pOff       // has an offset
+	pTwo       // two 8-bit offsets
+	pSwizzle
+	pNoGDS
+	pGDSOnly
+	pAddrDst // the address register is written back
+	pNoRet   // an atomic without a returning form
+	pRetOnly
+	pBare // no operands at all
+	pLDSOnly
+	pSdata // SMEM with a data source
+	pNoCpol
+	pNoAddr
+	pAddTID
+	pD16
+	pMFMA
+	pWMMA
+	pSWMMAC
+	pDot
+	pSOmod   // SDWA form takes omod though the VOP3 form does not
+	pSNoOmod // and the other way round
+	pStore   // MIMG
+	pAtomic
+	pAtomicX2
+	pSampler
+	pGather4
+	pGradients
+	pG16
+	pCoordinates
+	pLod
+	pHasD16
+	pMSAA
+	pBVH
+	pA16
+	pReadM0
+	pAtomicRet
+)
+
+var propTokens = map[string]prop{
+	"clamp": pClamp, "omod": pOmod, "op_sel": pOpSel, "op_sel_hi": pOpSelHi, "neg_lo": pNegLo, "neg_hi": pNegHi,
+	"byte_sel": pByteSel, "high": pHigh, "cbsz": pCbsz, "abid": pAbid, "blgp": pBlgp,
+	"index_key_8bit": pIndexKey8, "index_key_16bit": pIndexKey16, "no64": pNo64, "packed": pPacked,
+	"dsel": pDst4OpSel, "off": pOff, "two": pTwo, "swz": pSwizzle, "nogds": pNoGDS, "gdsonly": pGDSOnly,
+	"addrdst": pAddrDst, "noret": pNoRet, "retonly": pRetOnly, "bare": pBare, "ldsonly": pLDSOnly, "sdata": pSdata,
+	"nocpol": pNoCpol, "noaddr": pNoAddr, "addtid": pAddTID, "d16": pD16, "mfma": pMFMA, "wmma": pWMMA,
+	"swmmac": pSWMMAC, "dot": pDot, "somod": pSOmod, "snomod": pSNoOmod, "store": pStore, "atomic": pAtomic,
+	"atomicx2": pAtomicX2, "sampler": pSampler, "gather4": pGather4, "gradients": pGradients, "g16": pG16,
+	"coordinates": pCoordinates, "lodorclampormip": pLod, "hasd16": pHasD16, "msaa": pMSAA, "bvh": pBVH,
+	"a16": pA16, "rm0": pReadM0, "atr": pAtomicRet,
+}
+
+var flagTokens = map[string]Flags{
+	"rvcc": FlagReadsVCC, "wvcc": FlagWritesVCC, "rscc": FlagReadsSCC, "wscc": FlagWritesSCC, "rdst": FlagReadsDst,
+	"wexec": FlagWritesEXEC, "br": FlagBranch, "term": FlagTerminator, "ld": FlagLoad, "st": FlagStore,
+	"at": FlagAtomic, "mfma": FlagMFMA, "wmma": FlagMFMA, "swmmac": FlagMFMA, "trans": FlagTransc, "two": FlagTwoAddr,
+	"no64": FlagNoVOP3, "iclamp": FlagIntClamp,
+}
+
+// attr is what decoding and spelling need to know about a row.
+type attr struct {
+	names   [NumGens]string // the spelling of each generation
+	p       prop
+	targets uint64 // bit by target: the row exists there
+	noSDWA  uint64
+	noDPP   uint64
+	noDPP64 uint64 // promoted form has no DPP
+	dpp64   uint64 // VOP3 rows: has DPP
+	lds     uint64 // load to LDS
+	mods    [3]uint8
+	nmods   uint8 // sources with neg/abs bits (mods != 'n')
+	imm     immKind
+	extra   uint8 // MIMG: extra address components
+	dst     [2]opnd
+	src     [4]opnd
+}
+
+// opnd is the decoder's view of one operand: file, type, width.
+type opnd struct {
+	file uint8 // 0 by field; 's' scalar destination, 'a' AccVGPR, 'k' literal, 'w' swap
+	ty   DataType
+	n    uint8
+	imm  immKind
+}
+
+// modifier classes of a source
+const (
+	modNone = 'n'
+	modFP   = 'F' // neg and abs, spelled
+	modBits = 'h' // bits exist, not spelled
+)
+
+type typeInfo struct {
+	ty DataType
+	n  uint8
+}
+
+var typeTokens = map[string]typeInfo{
+	"b8": {B8, 1}, "b16": {B16, 1}, "b32": {B32, 1}, "b64": {B64, 2}, "b96": {B96, 3}, "b128": {B128, 4},
+	"b256": {B256, 8}, "b512": {B512, 16}, "b1024": {B1024, 32}, "u8": {U8, 1}, "i8": {I8, 1}, "u16": {U16, 1},
+	"i16": {I16, 1}, "u32": {U32, 1}, "i32": {I32, 1}, "u64": {U64, 2}, "i64": {I64, 2}, "f16": {F16, 1},
+	"bf16": {BF16, 1}, "f32": {F32, 1}, "f64": {F64, 2}, "v2f16": {V2F16, 1}, "v2bf16": {V2BF16, 1},
+	"v2i16": {V2I16, 1}, "v2u16": {V2U16, 1}, "v2b16": {V2B16, 1}, "v2f32": {V2F32, 2}, "v2b32": {V2B32, 2},
+	"mask": {MaskT, 2}, "fp8": {FP8, 1}, "bf8": {BF8, 1},
+}
+
+func parseType(s string) (typeInfo, error) {
+	if t, ok := typeTokens[s]; ok {
+		return t, nil
+	}
+	if b, n, ok := strings.Cut(s, "x"); ok {
+		t, found := typeTokens[b]
+		c, err := strconv.Atoi(n)
+		if found && err == nil && c > 0 && c <= 32 {
+			return typeInfo{t.ty, uint8(c)}, nil
+		}
+	}
+	return typeInfo{}, fmt.Errorf("unknown type %q", s)
+}
+
+type tables struct {
+	ops     []*Op
+	byName  map[string][]*Op
+	targets []*Target
+	err     error
+}
+
+var load = sync.OnceValue(func() *tables {
+	t, err := loadTables()
+	if err != nil {
+		panic("isa: embedded tables: " + err.Error()) // the tables are part of the program; the tests parse them
+	}
+	return t
+})
+
+func readTab(name string) string {
+	b, err := tabFS.ReadFile("tab/" + name)
+	if err != nil {
+		return ""
+	}
+	return string(b)
+}
+
+func loadTables() (*tables, error) {
+	tb := &tables{byName: map[string][]*Op{}}
+	var err error
+	if tb.targets, err = parseTargets(readTab("targets.isa")); err != nil {
+		return nil, err
+	}
+	layouts, err := parseFormats(readTab("formats.isa"))
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, 0, len(formatNames))
+	for n := range formatNames {
+		names = append(names, n)
+	}
+	sort.Slice(names, func(i, j int) bool { return formatNames[names[i]] < formatNames[names[j]] })
+	for _, n := range names {
+		if n == "VOPD" {
+			continue
+		}
+		file := strings.ToLower(n) + ".isa"
+		for i, line := range strings.Split(readTab(file), "\n") {
+			line, _, _ = strings.Cut(line, "#")
+			if strings.TrimSpace(line) == "" {
+				continue
+			}
+			op, err := parseRow(line, formatNames[n], tb.targets)
+			if err != nil {
+				return nil, fmt.Errorf("%s:%d: %w", file, i+1, err)
+			}
+			op.ID = len(tb.ops)
+			tb.ops = append(tb.ops, op)
+		}
+	}
+	for _, op := range tb.ops {
+		tb.byName[op.Name] = append(tb.byName[op.Name], op)
+	}
+	for _, op := range tb.ops { // older spellings never hide a canonical name
+		for _, a := range op.Aliases {
+			if l := tb.byName[a]; len(l) == 0 || l[0].Name != a {
+				tb.byName[a] = append(l, op)
+			}
+		}
+	}
+	for _, t := range tb.targets {
+		if err := buildDecoder(t, layouts[t.Gen], tb); err != nil {
+			return nil, fmt.Errorf("%s: %w", t.Name, err)
+		}
+	}
+	return tb, nil
+}
+
+// Ops returns every row of the tables, by ID. The slice must not be changed.
+func Ops() []*Op { return load().ops }
+
+// Lookup returns the row of a mnemonic without encoding suffix, by its canonical or an older spelling, or nil. Where
+// generations give one name to several encoding families (v_mul_lo_u16 is VOP2 on gfx9 and VOP3 on gfx10) or operand
+// shapes, it is the first row; LookupAll has them all.
+func Lookup(name string) *Op {
+	if l := load().byName[name]; len(l) > 0 {
+		return l[0]
+	}
+	return nil
+}
+
+// LookupAll returns all rows of a mnemonic.
+func LookupAll(name string) []*Op { return load().byName[name] }
+
+// On reports whether the target has the row.
+func (op *Op) On(t *Target) bool { return op.attr.targets&t.bit != 0 }
+
+// Spelling returns the mnemonic as the target's assembler writes it, without encoding suffix.
+func (op *Op) Spelling(t *Target) string {
+	if s := op.attr.names[t.Gen]; s != "" {
+		return s
+	}
+	return op.Name
+}
+
+// genBits returns the targets of a list of generations and sub-targets ("9,90a,1010").
+func genBits(list, sep string, targets []*Target) (uint64, error) {
+	var m uint64
+	for _, s := range strings.Split(list, sep) {
+		found := false
+		g, isGen := genNames[s]
+		for _, t := range targets {
+			if isGen && t.Gen == g || !isGen && t.Name == "gfx"+s {
+				m |= t.bit
+				found = true
+			}
+		}
+		if !found {
+			return 0, fmt.Errorf("unknown target %q", s)
+		}
+	}
+	return m, nil
+}
+
+// parseRow reads one instruction line:
+//
+//	name|older@gens  op op op op op  dst : src ; flags
+func parseRow(line string, f Format, targets []*Target) (*Op, error) {
+	head, flags, _ := strings.Cut(line, ";")
+	head, srcs, ok := strings.Cut(head, ":")
+	w := strings.Fields(head)
+	if !ok || len(w) < 1+int(NumGens) {
+		return nil, fmt.Errorf("want name, %d opcodes, dst : src", NumGens)
+	}
+	op := &Op{Fmt: f}
+	for i := range op.Code {
+		op.Code[i] = -1
+	}
+	a := &op.attr
+	spellings := strings.Split(w[0], "|")
+	op.Name = spellings[0]
+	for g := Gen(0); g < NumGens; g++ {
+		c, gate, gated := strings.Cut(w[1+g], "@")
+		if c == "-" {
+			continue
+		}
+		v, err := strconv.ParseUint(c, 16, 12)
+		if err != nil {
+			return nil, err
+		}
+		op.Code[g] = int16(v)
+		a.names[g] = op.Name
+		if gated {
+			m, err := genBits(gate, "/", targets)
+			if err != nil {
+				return nil, err
+			}
+			a.targets |= m
+			continue
+		}
+		for _, t := range targets {
+			if t.Gen == g {
+				a.targets |= t.bit
+			}
+		}
+	}
+	for _, s := range spellings[1:] {
+		n, gens, ok := strings.Cut(s, "@")
+		if !ok {
+			return nil, fmt.Errorf("older spelling %q without generations", s)
+		}
+		op.Aliases = append(op.Aliases, n)
+		for _, x := range strings.Split(gens, ",") {
+			g, ok := genNames[x]
+			if !ok {
+				return nil, fmt.Errorf("unknown generation %q", x)
+			}
+			a.names[g] = n
+		}
+	}
+	if err := parseOperands(op, w[1+NumGens:], strings.Fields(srcs)); err != nil {
+		return nil, err
+	}
+	if err := parseFlags(op, strings.Fields(flags), targets); err != nil {
+		return nil, err
+	}
+	deriveRow(op)
+	return op, nil
+}
+
+func parseOperands(op *Op, dst, src []string) error {
+	a := &op.attr
+	one := func(s string) (opnd, error) {
+		if k, ok := immTokens[s]; ok {
+			return opnd{imm: k, ty: B32, n: 1}, nil
+		}
+		if s == "addr" {
+			return opnd{ty: B32, n: 1}, nil
+		}
+		var o opnd
+		if p, rest, ok := strings.Cut(s, "."); ok {
+			switch p {
+			case "s", "a", "k":
+				o.file = p[0]
+			case "swap":
+				o.file = 'w'
+			default:
+				return o, fmt.Errorf("unknown register file %q", p)
+			}
+			s = rest
+		}
+		t, err := parseType(s)
+		o.ty, o.n = t.ty, t.n
+		if o.file == 'k' {
+			o.imm = immK
+		}
+		return o, err
+	}
+	n := 0
+	for _, s := range dst {
+		if s == "-" {
+			continue
+		}
+		o, err := one(s)
+		if err != nil {
+			return err
+		}
+		if n == 2 {
+			return fmt.Errorf("more than two destinations")
+		}
+		a.dst[n] = o
+		n++
+		op.Dst = append(op.Dst, OperandSpec{Type: o.ty, N: o.n, Dst: true})
+	}
+	n = 0
+	for _, s := range src {
+		if s == "-" {
+			continue
+		}
+		o, err := one(s)
+		if err != nil {
+			return err
+		}
+		if n == 4 {
+			return fmt.Errorf("more than four sources")
+		}
+		a.src[n] = o
+		if o.imm != immNone && o.imm != immK && a.imm == immNone {
+			a.imm = o.imm
+		}
+		n++
+		name := ""
+		if _, ok := immTokens[s]; ok || s == "addr" {
+			name = s
+		}
+		op.Src = append(op.Src, OperandSpec{Name: name, Type: o.ty, N: o.n})
+	}
+	return nil
+}
+
+func parseFlags(op *Op, flags []string, targets []*Target) error {
+	a := &op.attr
+	for i := range a.mods {
+		a.mods[i] = modNone
+	}
+	for _, s := range flags {
+		if m, ok := strings.CutPrefix(s, "m="); ok {
+			copy(a.mods[:], m)
+			continue
+		}
+		if e, ok := strings.CutPrefix(s, "extra="); ok {
+			v, err := strconv.ParseUint(e, 10, 8)
+			if err != nil {
+				return err
+			}
+			a.extra = uint8(v)
+			continue
+		}
+		name, list, gated := strings.Cut(s, "@")
+		m := ^uint64(0)
+		if gated {
+			var err error
+			if m, err = genBits(list, ",", targets); err != nil {
+				return err
+			}
+		}
+		switch name {
+		case "nosdwa":
+			a.noSDWA |= m
+			if !gated {
+				op.Flags |= FlagNoSDWA
+			}
+			continue
+		case "nodpp":
+			a.noDPP |= m
+			if !gated {
+				op.Flags |= FlagNoDPP
+			}
+			continue
+		case "nodpp64":
+			a.noDPP64 |= m
+			continue
+		case "dpp64":
+			a.dpp64 |= m
+			continue
+		case "lds":
+			a.lds |= m
+			continue
+		}
+		if gated {
+			return fmt.Errorf("flag %q takes no generations", name)
+		}
+		p, ok1 := propTokens[name]
+		f, ok2 := flagTokens[name]
+		a.p |= p
+		op.Flags |= f
+		if !ok1 && !ok2 && name != "rexec" {
+			return fmt.Errorf("unknown flag %q", name)
+		}
+	}
+	return nil
+}
+
+// deriveRow fills in what follows from the rest of the row: implicit operands, operand names, computed flags.
+func deriveRow(op *Op) {
+	a := &op.attr
+	for _, m := range a.mods {
+		if m != modNone {
+			a.nmods++
+		}
+		if m == modFP {
+			op.Flags |= FlagFloat
+		}
+	}
+	for _, o := range a.src {
+		if o.imm == immK {
+			op.Flags |= FlagMadK
+		}
+	}
+	if a.p&pClamp != 0 && op.Flags&FlagFloat == 0 && a.p&pOmod == 0 {
+		op.Flags |= FlagIntClamp
+	}
+	vcc := opnd{ty: MaskT, n: 2}
+	switch op.Fmt {
+	case VOP2:
+		if op.Flags&FlagWritesVCC != 0 {
+			a.dst[1] = vcc
+			op.Dst = append(op.Dst, OperandSpec{Name: "vcc", Type: MaskT, N: 2, Dst: true})
+		}
+		if op.Flags&FlagReadsVCC != 0 {
+			a.src[2] = vcc
+			op.Src = append(op.Src, OperandSpec{Name: "vcc", Type: MaskT, N: 2})
+		}
+	case VOPC:
+		a.dst[0] = vcc
+		op.Dst = append(op.Dst, OperandSpec{Name: "sdst", Type: MaskT, N: 2, Dst: true})
+		op.Flags |= FlagWritesMask
+	}
+	if op.Fmt == VOP3 || op.Fmt == VOP2 {
+		for i := range op.Dst {
+			if op.Dst[i].Type == MaskT {
+				op.Flags |= FlagWritesMask
+			}
+		}
+	}
+	switch op.Name {
+	case "s_barrier", "s_barrier_wait", "s_barrier_signal", "s_barrier_signal_isfirst":
+		op.Flags |= FlagBarrier
+	case "s_nop", "s_waitcnt", "s_sleep", "s_setprio", "s_clause", "s_delay_alu", "s_wait_alu", "s_inst_prefetch",
+		"s_set_inst_prefetch_distance", "s_wait_idle", "s_wait_event", "s_wait_loadcnt", "s_wait_storecnt",
+		"s_wait_samplecnt", "s_wait_bvhcnt", "s_wait_expcnt", "s_wait_dscnt", "s_wait_kmcnt",
+		"s_wait_loadcnt_dscnt", "s_wait_storecnt_dscnt", "s_waitcnt_vscnt", "s_waitcnt_vmcnt", "s_waitcnt_expcnt",
+		"s_waitcnt_lgkmcnt", "s_incperflevel", "s_decperflevel", "s_ttracedata", "s_ttracedata_imm",
+		"s_singleuse_vdst", "s_icache_inv", "s_wakeup", "v_nop", "ds_nop", "v_pipeflush":
+		op.Flags |= FlagNop
+	}
+	memoryFlags(op)
+	names := [4]string{"src0", "src1", "src2", "src3"}
+	switch op.Fmt {
+	case SMEM:
+		names = [4]string{"sbase", "soffset"}
+	case DS:
+		names = [4]string{"addr", "data0", "data1"}
+	}
+	for i := range op.Src {
+		if op.Src[i].Name == "" && i < len(names) {
+			op.Src[i].Name = names[i]
+		}
+	}
+	for i := range op.Dst {
+		if op.Dst[i].Name == "" {
+			op.Dst[i].Name = "vdst"
+			switch {
+			case i == 1 || op.Fmt <= SMEM && op.Fmt != FormatInvalid || a.dst[i].file == 's':
+				op.Dst[i].Name = "sdst"
+			}
+		}
+	}
+}
+
+// memoryFlags says of memory rows whether they load, store or do an atomic operation, and gives them the operand
+// positions that lifting relies on (doc.go, "Operand order").
+func memoryFlags(op *Op) {
+	a := &op.attr
+	data := OperandSpec{Name: "vdata"}
+	if len(op.Src) > 0 {
+		data.Type, data.N = op.Src[0].Type, op.Src[0].N
+	}
+	switch op.Fmt {
+	case DS:
+		n := op.Name
+		switch {
+		case strings.HasPrefix(n, "ds_swizzle"), strings.Contains(n, "permute"), n == "ds_nop":
+		case strings.HasPrefix(n, "ds_load"), strings.HasPrefix(n, "ds_read"):
+			op.Flags |= FlagLoad
+		case strings.HasPrefix(n, "ds_store") && !strings.HasPrefix(n, "ds_storexchg"), strings.HasPrefix(n, "ds_write"):
+			op.Flags |= FlagStore
+		case strings.HasPrefix(n, "ds_gws"):
+		case n == "ds_consume", n == "ds_append", n == "ds_ordered_count":
+			op.Flags |= FlagAtomic
+		case strings.HasPrefix(n, "ds_bvh"):
+			op.Flags |= FlagAtomic
+		default:
+			op.Flags |= FlagAtomic
+		}
+	case FLAT, GLOBAL, SCRATCH:
+		op.Src = []OperandSpec{{Name: "vaddr", Type: B64, N: 2}, data, {Name: "saddr", Type: B64, N: 2}}
+		if a.p&pAtomicRet != 0 {
+			op.Flags |= FlagAtomic
+		}
+	case MUBUF, MTBUF:
+		op.Src = []OperandSpec{{Name: "vaddr", Type: B32, N: 1}, data, {Name: "srsrc", Type: B128, N: 4},
+			{Name: "soffset", Type: B32, N: 1}}
+	case SMEM:
+		n := op.Name
+		switch {
+		case a.p&pSdata != 0 && strings.Contains(n, "store"):
+			op.Flags |= FlagStore
+		case strings.Contains(n, "atomic"):
+			op.Flags |= FlagAtomic
+		case strings.Contains(n, "load"):
+			op.Flags |= FlagLoad
+		}
+	case MIMG, VIMAGE, VSAMPLE:
+		switch {
+		case a.p&(pAtomic|pAtomicX2) != 0:
+			op.Flags |= FlagAtomic
+		case a.p&pStore != 0:
+			op.Flags |= FlagStore
+		default:
+			op.Flags |= FlagLoad
+		}
+	}
+}
