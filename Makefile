@@ -62,7 +62,7 @@ demo: deps build
 test: lint build examples-all test-go test-examples
 
 test-go:
-	$(GO) test ./...
+	PUMICE_TEST_ALL=1 $(GO) test ./...
 
 test-examples:
 	scripts/run-examples $(PROFILES:%=--gpu %) $(BUILD)/examples/O3 $(BUILD)/examples/O0

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/pumice-gpu/pumice/internal/machine"
+)
+
+// runOptions are those of `pumice run`.
+type runOptions struct {
+	gpus    string // comma-separated profile names
+	program string
+	args    []string // the program's, without its name
+}
+
+// options is what each option of run sets; all take a value.
+var options = map[string]func(o *runOptions, value string) error{
+	"gpu": func(o *runOptions, value string) error {
+		if _, err := machine.ParseGPUs(value); err != nil {
+			return err
+		}
+		o.gpus = value
+		return nil
+	},
+	"rocm": func(_ *runOptions, value string) error {
+		if value != "system" {
+			return fmt.Errorf("%q is not a ROCm user space; there is: system", value)
+		}
+		return nil
+	},
+	"engine": func(_ *runOptions, value string) error {
+		if value != "interp" {
+			return fmt.Errorf("%q is not an engine; there is: interp", value)
+		}
+		return nil
+	},
+}
+
+// parseRun reads options up to the program's name. What follows it is the program's, options included.
+func parseRun(args []string) (*runOptions, error) {
+	o := &runOptions{gpus: machine.DefaultGPU}
+	for len(args) > 0 {
+		arg := args[0]
+		args = args[1:]
+		if arg == "--" {
+			break
+		}
+		if !strings.HasPrefix(arg, "-") {
+			args = append([]string{arg}, args...)
+			break
+		}
+		name, value, given := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		set := options[name]
+		if set == nil {
+			return nil, usageErrorf("no option %s; there are: --gpu, --rocm, --engine", arg)
+		}
+		if !given {
+			if len(args) == 0 {
+				return nil, usageErrorf("%s needs a value", arg)
+			}
+			value, args = args[0], args[1:]
+		}
+		if err := set(o, value); err != nil {
+			return nil, usageErrorf("--%s: %v", name, err)
+		}
+	}
+	if len(args) == 0 {
+		return o, nil
+	}
+	o.program, o.args = args[0], args[1:]
+	return o, nil
+}
+
+// runProgram replaces this process by the program, so that its exit code, streams and signals are its own.
+func runProgram(_, stderr io.Writer, args []string) error {
+	o, err := parseRun(args)
+	if err != nil {
+		return err
+	}
+	if o.program == "" {
+		return usageErrorf("no program given")
+	}
+	path, err := findProgram(o.program)
+	if err != nil {
+		return err
+	}
+	env, err := programEnv(os.Environ(), o)
+	if err != nil {
+		return err
+	}
+	if static(path) {
+		fmt.Fprintf(stderr, "pumice run: %s is statically linked: it cannot be shown a virtual GPU (programs that it starts can)\n", path)
+	}
+	err = syscall.Exec(path, append([]string{o.program}, o.args...), env)
+	return &exitError{exitCannot, fmt.Errorf("%s: %w", path, err)}
+}
+
+// findProgram looks a program up as a shell does.
+func findProgram(name string) (string, error) {
+	path, err := exec.LookPath(name)
+	switch {
+	case err == nil || errors.Is(err, exec.ErrDot):
+		return path, nil
+	case errors.Is(err, fs.ErrPermission):
+		return "", &exitError{exitCannot, fmt.Errorf("%s: permission denied", name)}
+	default:
+		return "", &exitError{exitNotFound, fmt.Errorf("%s: not found", name)}
+	}
+}
+
+// static is whether a program is an ELF file that no dynamic loader starts.
+func static(path string) bool {
+	f, err := elf.Open(path)
+	if err != nil {
+		return false // a script, or nothing that we know
+	}
+	defer f.Close()
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_INTERP {
+			return false
+		}
+	}
+	return true
+}
+
+// programEnv is the environment that a program is started with.
+func programEnv(env []string, o *runOptions) ([]string, error) {
+	stub, err := findStub()
+	if err != nil {
+		return nil, err
+	}
+	preload := stub
+	var out []string
+	for _, e := range env {
+		name, value, _ := strings.Cut(e, "=")
+		switch name {
+		case "LD_PRELOAD":
+			if value != "" && value != stub && !strings.HasPrefix(value, stub+":") {
+				preload = stub + ":" + value
+			} else if value != "" {
+				preload = value
+			}
+		case machine.GPUVariable:
+		default:
+			out = append(out, e)
+		}
+	}
+	return append(out, "LD_PRELOAD="+preload, machine.GPUVariable+"="+o.gpus), nil
+}
+
+const stubName = "libpumice-stub.so"
+
+// findStub finds the stub beside pumice, or where an installation has it.
+func findStub() (string, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	if exe, err = filepath.EvalSymlinks(exe); err != nil {
+		return "", err
+	}
+	dir := filepath.Dir(exe)
+	for _, try := range []string{
+		filepath.Join(dir, stubName),
+		filepath.Join(dir, "../lib/pumice", stubName),
+		filepath.Join(dir, "../lib", stubName),
+	} {
+		if _, err := os.Stat(try); err != nil {
+			continue
+		}
+		// The dynamic loader splits LD_PRELOAD at these.
+		if strings.ContainsAny(try, " :") {
+			return "", fmt.Errorf("the loader cannot preload %q: there is a space or colon in its path", try)
+		}
+		return try, nil
+	}
+	return "", fmt.Errorf("%s is not beside %s: `make build` leaves both in bin/", stubName, exe)
+}
