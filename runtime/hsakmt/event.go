@@ -2,7 +2,6 @@ package hsakmt
 
 import (
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/pumice-gpu/pumice/abi/kfd"
@@ -22,7 +21,6 @@ type Event struct {
 	Slot    uint32
 	Mailbox uint64 // address of the slot in the event page; 0 for types without one
 	Node    int
-	age     atomic.Uint64 // last age seen by Wait
 }
 
 // CreateEvent makes an event of one of the kfd.Event* types. An auto-reset event is consumed by the waiter that it wakes.
@@ -63,7 +61,6 @@ func (k *KFD) CreateEvent(typ uint32, autoReset bool) (*Event, error) {
 		return nil, err
 	}
 	e := &Event{ID: a.EventID, Type: typ, Trigger: a.EventTriggerData, Slot: a.EventSlotIndex}
-	e.age.Store(1)
 	if (typ == kfd.EventSignal || typ == kfd.EventDebug) && a.EventPageOffset != 0 {
 		e.Mailbox = k.events.page.VA + 8*uint64(a.EventSlotIndex)
 	}
@@ -91,7 +88,11 @@ const Infinite = time.Duration(1<<63 - 1)
 // WaitEvents sleeps until one of the events is signalled, or all are. It returns the data of the events as the driver filled it (faults
 // of memory events, for instance), in the order given. At the timeout the error is WaitTimeout; when an event is destroyed meanwhile,
 // WaitFailure.
-func (k *KFD) WaitEvents(es []*Event, all bool, timeout time.Duration) ([]kfd.EventData, error) {
+//
+// ages, if not nil, holds for each event the age that its caller has seen last, from 1 on; only a later signal ends the wait, and the
+// ages are brought up to date. Read the age before looking at the condition that the event announces: then no signal between the two
+// is lost, however many wait. Age 0 turns this off for an event, and only signal events have ages.
+func (k *KFD) WaitEvents(es []*Event, ages []uint64, all bool, timeout time.Duration) ([]kfd.EventData, error) {
 	const op = "WAIT_EVENTS"
 	if len(es) == 0 {
 		return nil, fail(op, InvalidParameter)
@@ -100,8 +101,8 @@ func (k *KFD) WaitEvents(es []*Event, all bool, timeout time.Duration) ([]kfd.Ev
 	defer p.free()
 	for i, e := range es {
 		d := kfd.EventData{EventID: e.ID}
-		if e.Type == kfd.EventSignal {
-			d.SetSignalAge(e.age.Load())
+		if e.Type == kfd.EventSignal && ages != nil {
+			d.SetSignalAge(ages[i])
 		}
 		kfd.Encode(p.b[i*kfd.SizeofEventData:], d)
 	}
@@ -121,8 +122,8 @@ func (k *KFD) WaitEvents(es []*Event, all bool, timeout time.Duration) ([]kfd.Ev
 	out := make([]kfd.EventData, len(es))
 	for i, e := range es {
 		out[i] = kfd.Decode[kfd.EventData](p.b[i*kfd.SizeofEventData:])
-		if e.Type == kfd.EventSignal {
-			e.age.Store(out[i].SignalAge())
+		if e.Type == kfd.EventSignal && ages != nil {
+			ages[i] = out[i].SignalAge()
 		}
 	}
 	return out, nil

@@ -208,10 +208,10 @@ func TestEventPageGoesFirst(t *testing.T) {
 	if _, err := k.CreateEvent(kfd.EventMemory, false); err != nil || len(f.handles) != 1 {
 		t.Error("a second page was made")
 	}
-	if _, err := k.WaitEvents([]*Event{e}, false, 0); StatusOf(err) != WaitTimeout {
+	if _, err := k.WaitEvents([]*Event{e}, []uint64{1}, false, 0); StatusOf(err) != WaitTimeout {
 		t.Error(err)
 	}
-	if _, err := k.WaitEvents(nil, false, 0); StatusOf(err) != InvalidParameter {
+	if _, err := k.WaitEvents(nil, nil, false, 0); StatusOf(err) != InvalidParameter {
 		t.Error(err)
 	}
 }
