@@ -1,0 +1,232 @@
+package lift
+
+import (
+	"fmt"
+
+	"github.com/pumice-gpu/pumice/engine/ir"
+	"github.com/pumice-gpu/pumice/engine/isa"
+)
+
+// ldsAddress is the address of a DS instruction, off bytes after its address register.
+func (c *ictx) ldsAddress(off uint32) address {
+	a := address{space: ir.LDS, base: ir.NoID, off: ir.NoID, imm: int32(off), mask: c.mask}
+	if c.in.GDS {
+		a.space = ir.GDS
+	}
+	if o := c.vgprOperand("addr", "vaddr"); o != nil {
+		a.off = c.reg(o, 0, false)
+	}
+	return a
+}
+
+// ldsOffset is the 16-bit offset of a one-address DS instruction.
+func (c *ictx) ldsOffset() uint32 { return uint32(c.in.Offset) & 0xffff }
+
+// two returns the byte offsets of a two-address DS instruction on elements of n bytes.
+func (c *ictx) two(n int, args []string) (uint32, uint32) {
+	scale := uint32(n)
+	if len(args) > 1 && args[1] == "st64" {
+		scale *= 64
+	}
+	return uint32(c.in.Offset0) * scale, uint32(c.in.Offset1) * scale
+}
+
+func addLDSRules(r map[string]rule) {
+	r["ds_load"] = func(c *ictx, args []string) error {
+		t, ok := memTypes[args[0]]
+		o := c.dataOperand(true)
+		if !ok || o == nil {
+			return errOperand
+		}
+		c.loaded(o, t, c.load(c.ldsAddress(c.ldsOffset()), t.bytes, t.sign))
+		return nil
+	}
+	r["ds_load2"] = func(c *ictx, args []string) error {
+		t, o := memTypes[args[0]], c.dataOperand(true)
+		if o == nil {
+			return errOperand
+		}
+		k0, k1 := c.two(t.bytes, args)
+		x := c.load(c.ldsAddress(k0), t.bytes, false)
+		y := c.load(c.ldsAddress(k1), t.bytes, false)
+		c.setRegs(o, 0, x)
+		c.setRegs(o, len(x), y)
+		return nil
+	}
+	r["ds_store"] = func(c *ictx, args []string) error {
+		t, ok := memTypes[args[0]]
+		o := c.dataOperand(false)
+		if !ok || o == nil {
+			return errOperand
+		}
+		d := c.regs(o, 0, t.dwords())
+		if t.high {
+			d[0] = c.op2(ir.OpLShr, d[0], c.c32(16))
+		}
+		c.store1(c.ldsAddress(c.ldsOffset()), t.bytes, d)
+		return nil
+	}
+	r["ds_store2"] = func(c *ictx, args []string) error {
+		t, o, p := memTypes[args[0]], c.dataOperand(false), c.vgprOperand("data1")
+		if o == nil || p == nil {
+			return errOperand
+		}
+		k0, k1 := c.two(t.bytes, args)
+		x, y := c.regs(o, 0, t.dwords()), c.regs(p, 0, t.dwords())
+		c.store1(c.ldsAddress(k0), t.bytes, x)
+		c.store1(c.ldsAddress(k1), t.bytes, y)
+		return nil
+	}
+	r["ds_atomic"] = func(c *ictx, args []string) error {
+		k, ok := atomicOps[args[0]]
+		t, ok2 := memTypes[args[1]]
+		o := c.dataOperand(false)
+		if !ok || !ok2 || o == nil {
+			return errOperand
+		}
+		data, data2 := c.gather(c.regs(o, 0, t.dwords())), ir.NoID
+		if p := c.vgprOperand("data1"); p != nil {
+			data2 = c.gather(c.regs(p, 0, t.dwords()))
+		}
+		switch k.op {
+		case ir.AtomicCmpSwap:
+			// ds_cmpst takes (compare, new); gfx11's ds_cmpstore takes (new, compare).
+			if len(args) > 2 && args[2] == "cmpfirst" || len(args) > 3 && args[3] == "cmpfirst" {
+				data, data2 = data2, data
+			}
+		case ir.AtomicMskOr:
+			// data is the mask of bits to clear, data2 the bits to set.
+		}
+		ret := len(args) > 2 && args[2] == "rtn"
+		return c.atomic1(c.ldsAddress(c.ldsOffset()), k.op, k.kind, t, data, data2, ret, c.dataOperand(true))
+	}
+	r["ds_swap2"] = func(c *ictx, args []string) error {
+		t, o, p, d := memTypes[args[0]], c.dataOperand(false), c.vgprOperand("data1"), c.dataOperand(true)
+		if o == nil || p == nil || d == nil {
+			return errOperand
+		}
+		k0, k1 := c.two(t.bytes, args)
+		n := t.dwords()
+		v := ir.Value{Op: ir.OpAtomic, Atomic: ir.AtomicSwap, Space: ir.LDS, Width: uint8(t.bytes), Order: ir.OrderReturn, Type: ir.V32}
+		if n == 2 {
+			v.Type = ir.V64
+		}
+		x, y := c.gather(c.regs(o, 0, n)), c.gather(c.regs(p, 0, n))
+		a := c.ldsAddress(k0)
+		v.Imm = uint64(k0)
+		old0 := c.raw(v, ir.NoID, a.off, a.mask, x)
+		v.Imm = uint64(k1)
+		old1 := c.raw(v, ir.NoID, a.off, a.mask, y)
+		c.setRegs(d, 0, c.dwords(old0))
+		c.setRegs(d, n, c.dwords(old1))
+		return nil
+	}
+	r["ds_permute"] = func(c *ictx, args []string) error {
+		o, d, addr := c.dataOperand(false), c.dataOperand(true), c.vgprOperand("addr", "vaddr")
+		if o == nil || d == nil || addr == nil {
+			return errOperand
+		}
+		i := c.op2(ir.OpAdd, c.reg(addr, 0, false), c.c32(c.ldsOffset()))
+		i = c.op2(ir.OpLShr, i, c.c32(2))
+		if c.gen >= isa.GFX10 && c.lanes == 64 {
+			// Two halves of 32 lanes that do not see each other.
+			i = c.op2(ir.OpOr, c.op2(ir.OpAnd, i, c.c32(31)), c.opx(ir.OpAnd, ir.V32, c.opx(ir.OpLaneID, ir.V32), c.c32(32)))
+		}
+		op := ir.OpPermute
+		if args[0] == "pull" {
+			op = ir.OpBPermute
+		}
+		c.setRegs(d, 0, []ir.ID{c.opx(op, ir.V32, c.reg(o, 0, false), i, c.exec())})
+		return nil
+	}
+	r["ds_swizzle"] = swizzleRule
+	r["ds_addtid"] = func(c *ictx, args []string) error {
+		// LDS at M0 + offset + lane*4.
+		off := c.opx(ir.OpShl, ir.V32, c.opx(ir.OpLaneID, ir.V32), c.c32(2))
+		off = c.opx(ir.OpAdd, ir.V32, off, c.opx(ir.OpAnd, ir.S32, c.sget(isa.SRegM0), c.c32(0xffff)))
+		a := address{space: ir.LDS, base: ir.NoID, off: off, imm: int32(c.ldsOffset()), mask: c.mask}
+		if args[0] == "load" {
+			o := c.dataOperand(true)
+			if o == nil {
+				return errOperand
+			}
+			c.setRegs(o, 0, c.load(a, 4, false))
+			return nil
+		}
+		o := c.dataOperand(false)
+		if o == nil {
+			return errOperand
+		}
+		c.store1(a, 4, c.regs(o, 0, 1))
+		return nil
+	}
+	r["ds_append"] = func(c *ictx, args []string) error {
+		// One atomic for the wave: add or subtract the number of active lanes at M0[31:16] + offset; all get the old value.
+		d := c.dataOperand(true)
+		if d == nil {
+			return errOperand
+		}
+		op := ir.AtomicAdd
+		if args[0] == "consume" {
+			op = ir.AtomicSub
+		}
+		exec := c.exec()
+		n := c.op2(ir.OpPopcnt, c.opx(ir.OpMToS, c.maskScalar(), exec))
+		if is64(c.typ(n)) {
+			n = c.opx(ir.OpLo, ir.S32, n)
+		}
+		base := c.opx(ir.OpAdd, ir.S32, c.opx(ir.OpLShr, ir.S32, c.sget(isa.SRegM0), c.c32(16)), c.c32(c.ldsOffset()))
+		// The first lane does it, if there is any.
+		first := c.opx(ir.OpReadFirst, ir.S32, c.opx(ir.OpLaneID, ir.V32), exec)
+		one := c.opx(ir.OpMAnd, ir.M, exec, c.pure(ir.Value{Op: ir.OpICmp, Type: ir.M, Pred: ir.EQ}, c.opx(ir.OpLaneID, ir.V32), first))
+		old := c.raw(ir.Value{Op: ir.OpAtomic, Type: ir.V32, Atomic: op, Space: ir.LDS, Width: 4, Order: ir.OrderReturn},
+			base, ir.NoID, one, c.perLane(n))
+		c.setRegs(d, 0, []ir.ID{c.opx(ir.OpReadFirst, ir.S32, old, exec)})
+		return nil
+	}
+}
+
+// swizzleRule is ds_swizzle_b32: a fixed permute inside groups of 32 lanes; lanes that are not active read as 0.
+func swizzleRule(c *ictx, _ []string) error {
+	o, d := c.vgprOperand("addr", "vaddr", "data0"), c.dataOperand(true)
+	if o == nil || d == nil {
+		return errOperand
+	}
+	off := c.ldsOffset()
+	var lane [64]int8
+	for l := range 64 {
+		i, s := l&31, 0
+		switch {
+		case off >= 0xe000: // FFT: bit reversal of the low bits, by mask
+			mask := int(off & 31)
+			rev := 0
+			for b := range 5 {
+				rev |= i >> b & 1 << (4 - b)
+			}
+			s = i&mask | rev&^mask
+			if mask == 0 {
+				s = rev
+			}
+			return fmt.Errorf("FFT mode: %w", errNoMeaning)
+		case off >= 0xc000: // rotate
+			n, mask := int(off>>5&31), int(off&31)
+			if off>>10&1 != 0 {
+				n = -n
+			}
+			s = i&mask | (i+n)&^mask&31
+		case off&0x8000 != 0: // quads
+			s = i&^3 | int(off>>(2*(i&3))&3)
+		default:
+			s = (i&int(off&31) | int(off>>5&31)) ^ int(off>>10&31)
+		}
+		lane[l] = int8(l&^31 | s&31)
+	}
+	exec := c.exec()
+	x := c.raw(ir.Value{Op: ir.OpPermConst, Type: ir.V32, Aux: &lane}, c.reg(o, 0, true))
+	if !c.isConst(exec, c.full()) {
+		valid := c.raw(ir.Value{Op: ir.OpMPerm, Type: ir.M, Aux: &lane}, exec)
+		x = c.opx(ir.OpSelect, ir.V32, valid, x, c.c32(0))
+	}
+	c.setRegs(d, 0, []ir.ID{x})
+	return nil
+}
