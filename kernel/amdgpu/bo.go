@@ -43,6 +43,8 @@ type Segment struct {
 	FD  int
 	Off uint64
 	Len uint64
+	// Ring is set for doorbells: it is told the byte offset in FD of one that was written.
+	Ring func(off uint64)
 }
 
 // NewBO allocates a zeroed buffer of size bytes (rounded up to pages) in VRAM or GTT. Errors: EINVAL, ENOMEM.
@@ -138,18 +140,23 @@ func Populate(addr, size uint64, write bool) error {
 			return nil
 		case unix.EINTR, unix.EAGAIN:
 			continue
-		case unix.EINVAL: // before Linux 5.14, or a mapping that cannot be populated: touching will tell
-			return probe(addr, size)
+		case unix.EINVAL: // before Linux 5.14, or a mapping that cannot be populated
+			return Mapped(addr, size)
 		}
 		return unix.EFAULT
 	}
 }
 
-// probe asks whether every page of a range is mapped.
-func probe(addr, size uint64) error {
-	vec := make([]byte, (size+pte.PageSize-1)/pte.PageSize)
-	if _, _, e := unix.Syscall(unix.SYS_MINCORE, uintptr(addr), uintptr(size), uintptr(unsafe.Pointer(&vec[0]))); e != 0 {
-		return unix.EFAULT
+// Mapped returns nil when every page of [addr, addr+size) of this process is mapped, whatever its rights, else EFAULT.
+func Mapped(addr, size uint64) error {
+	// mincore writes a byte for each page; a bounded buffer keeps that small.
+	var vec [4096]byte
+	for size > 0 {
+		n := min(size, uint64(len(vec))*pte.PageSize)
+		if _, _, e := unix.Syscall(unix.SYS_MINCORE, uintptr(addr), uintptr(n), uintptr(unsafe.Pointer(&vec[0]))); e != 0 {
+			return unix.EFAULT
+		}
+		addr, size = addr+n, size-n
 	}
 	return nil
 }
@@ -246,7 +253,7 @@ func (b *BO) Segments(off, n uint64) ([]Segment, error) {
 	case VRAM:
 		fd = b.Dev.Chip.VRAM().FD()
 	case Doorbell:
-		return []Segment{{b.Dev.Chip.Doorbells().FD(), b.host + off, n}}, nil
+		return []Segment{{FD: b.Dev.Chip.Doorbells().FD(), Off: b.host + off, Len: n, Ring: b.Dev.ringAt}}, nil
 	case Userptr:
 		return nil, unix.EINVAL
 	}
@@ -260,7 +267,7 @@ func (b *BO) Segments(off, n uint64) ([]Segment, error) {
 		if k := len(out); k > 0 && out[k-1].Off+out[k-1].Len == x.Off+off {
 			out[k-1].Len += l
 		} else {
-			out = append(out, Segment{fd, x.Off + off, l})
+			out = append(out, Segment{FD: fd, Off: x.Off + off, Len: l})
 		}
 		n -= l
 		off = 0

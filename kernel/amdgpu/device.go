@@ -258,6 +258,13 @@ func (b *Doorbells) Mem() []byte {
 // FD is the file that the slice is part of, at Off.
 func (b *Doorbells) FD() int { return b.dev.Chip.Doorbells().FD() }
 
+// Segment is what user space maps of the slice.
+func (b *Doorbells) Segment() Segment {
+	return Segment{FD: b.FD(), Off: b.Off, Len: doorbellSlice, Ring: b.dev.ringAt}
+}
+
+func (d *Device) ringAt(off uint64) { d.Chip.RingDoorbell(uint32(off / 4)) }
+
 // AllocHQD takes a compute queue slot.
 func (d *Device) AllocHQD() silicon.QueueID {
 	d.slotMu.Lock()

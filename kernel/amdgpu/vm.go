@@ -498,6 +498,17 @@ func (v *VM) Find(va uint64) (start, size uint64, owner any, ok bool) {
 	return 0, 0, nil, false
 }
 
+// NextMapping returns the first mapping that ends after va.
+func (v *VM) NextMapping(va uint64) (start, size uint64, owner any, ok bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if i := v.find(va); i < len(v.maps) {
+		m := v.maps[i]
+		return m.va, m.size, m.owner, true
+	}
+	return 0, 0, nil, false
+}
+
 // Owned returns the mappings (address, size) whose owner is o, in order.
 func (v *VM) Owned(o any) (out [][2]uint64) {
 	v.mu.Lock()

@@ -1,0 +1,69 @@
+package kfd
+
+import (
+	"fmt"
+
+	"github.com/pumice-gpu/pumice/abi/ih"
+	"github.com/pumice-gpu/pumice/abi/kfd"
+	"github.com/pumice-gpu/pumice/kernel/amdgpu"
+)
+
+// Widths of the event id in the context word of an interrupt, in bits (gfx9 and later).
+const (
+	eopIDBits  = 23
+	sdmaIDBits = 28
+	sqIDBits   = 24
+)
+
+// interrupt handles one entry of a device's ring, on its interrupt task.
+func (d *Driver) interrupt(n *node, e ih.Entry) {
+	p := d.irqProc.Load()
+	if p == nil || uint32(e.PASID) != p.pasid || e.VMID < amdgpu.FirstVMID {
+		return
+	}
+	switch {
+	case e.Source == ih.SourceCPEndOfPipe && e.Client == ih.ClientGRBMCP:
+		p.eventInterrupt(e.Data[0]&(1<<eopIDBits-1), eopIDBits)
+	case e.Source == ih.SourceSDMATrap && (e.Client == ih.ClientSDMA0 || e.Client == ih.ClientSDMA1):
+		p.eventInterrupt(e.Data[0]&(1<<sdmaIDBits-1), sdmaIDBits)
+	case e.Source == ih.SourceSQMessage:
+		if data, enc := e.SQData(); enc != ih.SQError {
+			p.eventInterrupt(data, sqIDBits)
+		}
+	case e.Source == ih.SourceVMFault && (e.Client == ih.ClientVMC || e.Client == ih.ClientUTCL2):
+		d.vmFault(n, p, &e)
+	}
+}
+
+// vmFault is a fault that the page tables had no answer for.
+func (d *Driver) vmFault(n *node, p *process, e *ih.Entry) {
+	pd := p.pdds[n.index-1]
+	va := e.FaultVA()
+	if e.Data[1]&ih.FaultRetry != 0 && pd.vm != nil {
+		// The wave waits for its page: SVM brings it, or makes the fault final.
+		p.ranges.retryFault(p, pd, va, e.Data[1]&ih.FaultWrite != 0)
+		return
+	}
+	f := Fault{GPUID: n.id, VA: va, Write: e.Data[1]&ih.FaultWrite != 0, Exec: e.Data[1]&ih.FaultExec != 0,
+		NotPresent: e.RingID&ih.FaultNotPresent != 0, ReadOnly: e.RingID&ih.FaultNoWrite != 0, KernelDispatchVMID: e.VMID}
+	if pd.vm != nil {
+		f.Below, f.Above = pd.vm.Neighbours(va)
+		f.MappingStart, f.MappingSize, _, f.Inside = pd.vm.Find(va)
+		f.TableVMID = pd.vm.VMID()
+	}
+	if d.OnFault != nil {
+		d.OnFault(f)
+	}
+	n.smi.send(kfd.SMIEventVMFault, fmt.Sprintf("%x:%s\n", d.cfg.PID, comm()))
+	m := kfd.MemoryExceptionData{VA: va, GPUID: n.id}
+	if f.NotPresent {
+		m.NotPresent = 1
+	}
+	if f.ReadOnly {
+		m.ReadOnly = 1
+	}
+	if f.Exec && !f.NotPresent {
+		m.NoExecute = 1
+	}
+	p.memoryException(m)
+}

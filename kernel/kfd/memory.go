@@ -1,0 +1,528 @@
+package kfd
+
+import (
+	"encoding/binary"
+	"strconv"
+	"strings"
+
+	"github.com/pumice-gpu/pumice/abi/kfd"
+	"github.com/pumice-gpu/pumice/abi/pte"
+	"github.com/pumice-gpu/pumice/kernel/amdgpu"
+	"github.com/pumice-gpu/pumice/kernel/sched"
+	"golang.org/x/sys/unix"
+)
+
+// buffer is a kgd_mem: a buffer object with the address that user space chose for it.
+type buffer struct {
+	bo     *amdgpu.BO
+	home   *pdd
+	idr    uint32
+	va     uint64
+	size   uint64 // as asked; the ring of AllocAQLQueueMem is mapped twice
+	flags  uint32
+	mapped map[*pdd]bool
+	queues int  // queues that need it
+	events bool // it is the event page
+}
+
+// span is the size of the mapping.
+func (b *buffer) span() uint64 {
+	if b.flags&kfd.AllocAQLQueueMem != 0 {
+		return b.bo.Size * 2
+	}
+	return b.bo.Size
+}
+
+// allocMemory is ALLOC_MEMORY_OF_GPU.
+func (p *process) allocMemory(a *kfd.AllocMemoryOfGPUArgs) error {
+	if a.Size == 0 {
+		return unix.EINVAL
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	pd, err := p.pdd(a.GPUID)
+	if err != nil {
+		return err
+	}
+	if pd.vm == nil {
+		return unix.EINVAL
+	}
+	dom := a.Flags & kfd.AllocDomainMask
+	if dom&(dom-1) != 0 {
+		return unix.EINVAL
+	}
+	if a.VAAddr != 0 && p.ranges.overlaps(a.VAAddr, a.Size) {
+		return unix.EADDRINUSE
+	}
+	b := &buffer{home: pd, va: a.VAAddr, size: a.Size, flags: a.Flags, mapped: map[*pdd]bool{}}
+	offset := uint64(0)
+	switch dom {
+	case kfd.AllocVRAM:
+		if a.Flags&kfd.AllocPublic != 0 && !pd.node.dev.Profile.Memory.LargeBAR {
+			return unix.EINVAL
+		}
+		b.bo, err = pd.node.dev.NewBO(amdgpu.VRAM, a.Size, a.Flags&kfd.AllocContiguous != 0)
+	case kfd.AllocGTT:
+		size := a.Size
+		if a.Flags&kfd.AllocAQLQueueMem != 0 {
+			size /= 2
+		}
+		b.bo, err = pd.node.dev.NewBO(amdgpu.GTT, size, false)
+	case kfd.AllocUserptr:
+		size := a.Size
+		if a.Flags&kfd.AllocAQLQueueMem != 0 {
+			size /= 2
+		}
+		if p.ranges.overlaps(a.MmapOffset, size) {
+			return unix.EADDRINUSE
+		}
+		b.bo, err = pd.node.dev.NewUserptr(a.MmapOffset, size, a.Flags&kfd.AllocWritable != 0)
+	case kfd.AllocDoorbell:
+		if a.Size != kfd.DoorbellSliceSize {
+			return unix.EINVAL
+		}
+		var db *amdgpu.Doorbells
+		if db, err = pd.slice(); err == nil {
+			b.bo = pd.node.dev.NewDoorbellBO(db)
+			offset = kfd.MmapOffset(kfd.MmapDoorbell, pd.node.id, 0)
+		}
+	case kfd.AllocMMIORemap:
+		if a.Size != pte.PageSize {
+			return unix.EINVAL
+		}
+		// The page holds the HDP flush registers: host and device are coherent here, so writes to it may do nothing.
+		b.bo, err = pd.node.dev.NewBO(amdgpu.MMIO, a.Size, false)
+		offset = kfd.MmapOffset(kfd.MmapMMIO, pd.node.id, 0)
+	default:
+		return unix.EINVAL
+	}
+	if err != nil {
+		return err
+	}
+	if a.VAAddr&(pte.PageSize-1) != 0 || a.VAAddr != 0 && (a.VAAddr < amdgpu.MinVA || b.span() > amdgpu.MaxVA-a.VAAddr || a.VAAddr >= amdgpu.MaxVA) {
+		b.bo.Put()
+		return unix.EINVAL
+	}
+	if b.bo.MmapOffset != 0 {
+		offset = b.bo.MmapOffset
+	}
+	pd.add(b)
+	a.Handle = kfd.Handle(pd.node.id, b.idr)
+	if dom != kfd.AllocUserptr {
+		a.MmapOffset = offset
+	}
+	return nil
+}
+
+// add gives b a handle; called with p.mu held.
+func (pd *pdd) add(b *buffer) {
+	for {
+		pd.nextIDR++
+		if pd.nextIDR != 0 && pd.handles[pd.nextIDR] == nil {
+			break
+		}
+	}
+	b.idr = pd.nextIDR
+	pd.handles[b.idr] = b
+}
+
+// buffer finds a handle; called with p.mu held. EINVAL for an unknown one.
+func (p *process) buffer(handle uint64) (*buffer, error) {
+	id, idr := kfd.SplitHandle(handle)
+	pd, err := p.pdd(id)
+	if err != nil {
+		return nil, err
+	}
+	if b := pd.handles[idr]; b != nil {
+		return b, nil
+	}
+	return nil, unix.EINVAL
+}
+
+// freeMemory is FREE_MEMORY_OF_GPU.
+func (p *process) freeMemory(a *kfd.FreeMemoryOfGPUArgs) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b, err := p.buffer(a.Handle)
+	if err != nil {
+		return err
+	}
+	if b.events {
+		return unix.EPERM
+	}
+	if b.queues > 0 || len(b.mapped) > 0 {
+		return unix.EBUSY
+	}
+	delete(b.home.handles, b.idr)
+	b.bo.Put()
+	p.drv.exports.sweep()
+	return nil
+}
+
+// gpuIDs reads the array of devices of a map or unmap call.
+func (p *process) gpuIDs(a *kfd.MapMemoryArgs) ([]uint32, error) {
+	if a.NDevices == 0 || a.NSuccess > a.NDevices {
+		return nil, unix.EINVAL
+	}
+	if a.NDevices > 1<<16 {
+		return nil, unix.ENOMEM
+	}
+	b := make([]byte, 4*a.NDevices)
+	if err := p.drv.mem.Read(a.DeviceIDsArrayPtr, b); err != nil {
+		return nil, err
+	}
+	ids := make([]uint32, a.NDevices)
+	for i := range ids {
+		ids[i] = binary.LittleEndian.Uint32(b[4*i:])
+	}
+	return ids, nil
+}
+
+// mapMemory is MAP_MEMORY_TO_GPU.
+func (p *process) mapMemory(a *kfd.MapMemoryArgs) error {
+	ids, err := p.gpuIDs(a)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b, err := p.buffer(a.Handle)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids[a.NSuccess:] {
+		pd, err := p.pdd(id)
+		if err != nil {
+			return err
+		}
+		if pd.vm == nil {
+			return unix.EINVAL
+		}
+		if err := p.mapOn(b, pd); err != nil {
+			return err
+		}
+		a.NSuccess++
+	}
+	return nil
+}
+
+// mapOn enters b into the page tables of a device; called with p.mu held.
+func (p *process) mapOn(b *buffer, pd *pdd) error {
+	if b.mapped[pd] {
+		return nil
+	}
+	if b.va == 0 || pd.vm.Overlaps(b.va, b.span()) {
+		return unix.EINVAL
+	}
+	ext := b.bo.Extents()
+	if pd != b.home {
+		if b.bo.Domain == amdgpu.VRAM && !b.bo.Dev.Profile.Memory.LargeBAR {
+			return unix.EINVAL // no peer access to invisible memory
+		}
+		ext = b.bo.PeerExtents()
+	}
+	if b.span() > b.bo.Size {
+		ext = append(append([]amdgpu.Extent(nil), ext...), ext...)
+	}
+	if err := pd.vm.Map(b.va, b.span(), ext, p.pageFlags(b, pd), b); err != nil {
+		return err
+	}
+	b.mapped[pd] = true
+	return nil
+}
+
+// pageFlags is the coherence table of kernel-svm.md §3.5 for gfx9, and §3.4 above.
+func (p *process) pageFlags(b *buffer, pd *pdd) (f amdgpu.PageFlags) {
+	f.Flags = pte.Read
+	if b.flags&kfd.AllocWritable != 0 {
+		f.Flags |= pte.Write
+	}
+	if b.flags&kfd.AllocExecutable != 0 {
+		f.Flags |= pte.Exec
+	}
+	vram := b.bo.Domain == amdgpu.VRAM
+	local := vram && b.home == pd
+	uncached := b.flags&kfd.AllocUncached != 0
+	coherent := b.flags&(kfd.AllocCoherent|kfd.AllocExtCoherent) != 0
+	if !vram {
+		f.Flags |= pte.Snooped
+	}
+	f.MType = MTypeOf(pd.node.dev, local, vram, uncached, coherent, b.flags&kfd.AllocExtCoherent != 0)
+	if t := pd.node.dev.Profile.GfxTargetVersion; t >= 90400 && t < 100000 {
+		f.Flags |= pte.Snooped
+	}
+	return f
+}
+
+// MTypeOf is the cache policy of a buffer on a device: local is its own VRAM, vram any device's.
+func MTypeOf(dev *amdgpu.Device, local, vram, uncached, coherent, ext bool) pte.MType {
+	t := dev.Profile.GfxTargetVersion
+	switch {
+	case t >= 120000:
+		if uncached {
+			return pte.UC
+		}
+		return pte.NC
+	case t >= 100000:
+		if uncached || coherent {
+			return pte.UC
+		}
+		return pte.NC
+	case t >= 90400: // 9.4.3 and later
+		switch {
+		case uncached:
+			return pte.UC
+		case ext && local:
+			return pte.CC
+		case ext:
+			return pte.UC
+		case local:
+			return pte.RW
+		case !vram && t < 90500:
+			return pte.UC
+		}
+		return pte.NC
+	case t == 90008 || t == 90010: // 9.4.1, 9.4.2
+		switch {
+		case local && uncached:
+			return pte.UC
+		case local && coherent:
+			return pte.CC
+		case local:
+			return pte.RW
+		case uncached || coherent:
+			return pte.UC
+		}
+		return pte.NC
+	}
+	if uncached || coherent {
+		return pte.UC
+	}
+	return pte.NC
+}
+
+// unmapMemory is UNMAP_MEMORY_FROM_GPU.
+func (p *process) unmapMemory(a *kfd.MapMemoryArgs) error {
+	ids, err := p.gpuIDs(a)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b, err := p.buffer(a.Handle)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids[a.NSuccess:] {
+		pd, err := p.pdd(id)
+		if err != nil {
+			return err
+		}
+		if b.queues > 0 {
+			return unix.EBUSY
+		}
+		if b.mapped[pd] {
+			if err := pd.vm.Unmap(b.va, b.span()); err != nil {
+				return err
+			}
+			delete(b.mapped, pd)
+		}
+		a.NSuccess++
+	}
+	return nil
+}
+
+// at finds the buffer that contains va on a device, with the rest of its size from there; called with p.mu held.
+func (pd *pdd) at(va uint64) (*buffer, uint64) {
+	start, size, owner, ok := pd.vm.Find(va)
+	if b, isBuf := owner.(*buffer); ok && isBuf {
+		return b, start + size - va
+	}
+	return nil, 0
+}
+
+// exports are the DMA-BUF descriptors that were given out: placeholder memfds, known by their inode.
+type exports struct {
+	mu   sched.Mutex
+	list map[uint64]export // by inode; guarded by mu
+}
+
+type export struct {
+	bo   *amdgpu.BO
+	ours int // our own descriptor of the same file
+}
+
+var exportClass = &sched.Class{Name: "kfd_exports", Rank: 690}
+
+func (e *exports) init(w sched.World) { e.mu, e.list = w.NewMutex(exportClass), map[uint64]export{} }
+
+func inode(fd int) (uint64, bool) {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return 0, false
+	}
+	return st.Ino, true
+}
+
+// export makes a descriptor for a buffer.
+func (e *exports) export(bo *amdgpu.BO) (int, error) {
+	fd, err := unix.MemfdCreate("pumice-dmabuf", unix.MFD_CLOEXEC)
+	if err != nil {
+		return -1, unix.EMFILE
+	}
+	ours, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+	ino, ok := inode(fd)
+	if err != nil || !ok || unix.Ftruncate(fd, int64(bo.Size)) != nil {
+		_ = unix.Close(fd)
+		return -1, unix.EMFILE
+	}
+	e.sweep()
+	e.mu.Lock()
+	e.list[ino] = export{bo.Get(), ours}
+	e.mu.Unlock()
+	return fd, nil
+}
+
+// find returns the buffer behind a descriptor, with a reference. EINVAL for others' descriptors.
+func (e *exports) find(fd int) (*amdgpu.BO, error) {
+	ino, ok := inode(fd)
+	if !ok {
+		return nil, unix.EBADF
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if x, ok := e.list[ino]; ok {
+		return x.bo.Get(), nil
+	}
+	return nil, unix.EINVAL
+}
+
+// sweep drops exports of which only our own descriptor is left.
+func (e *exports) sweep() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.list) == 0 {
+		return
+	}
+	count := map[uint64]int{}
+	for _, fd := range openFDs() {
+		if ino, ok := inode(fd); ok {
+			if _, ok := e.list[ino]; ok {
+				count[ino]++
+			}
+		}
+	}
+	for ino, n := range count {
+		if n == 1 {
+			e.list[ino].bo.Put()
+			_ = unix.Close(e.list[ino].ours)
+			delete(e.list, ino)
+		}
+	}
+}
+
+// drop forgets all exports.
+func (e *exports) drop() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for ino, x := range e.list {
+		x.bo.Put()
+		_ = unix.Close(x.ours)
+		delete(e.list, ino)
+	}
+}
+
+// openFDs lists the process's descriptors.
+func openFDs() (out []int) {
+	dir, err := unix.Open("/proc/self/fd", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = unix.Close(dir) }()
+	buf := make([]byte, 8192)
+	for {
+		n, err := unix.ReadDirent(dir, buf)
+		if err != nil || n <= 0 {
+			return out
+		}
+		_, _, names := unix.ParseDirent(buf[:n], -1, nil)
+		for _, s := range names {
+			if fd, err := strconv.Atoi(strings.TrimSpace(s)); err == nil && fd != dir {
+				out = append(out, fd)
+			}
+		}
+	}
+}
+
+// exportDmabuf is EXPORT_DMABUF.
+func (p *process) exportDmabuf(a *kfd.ExportDmabufArgs) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b, err := p.buffer(a.Handle)
+	if err != nil {
+		return err
+	}
+	if b.bo.Domain != amdgpu.VRAM && b.bo.Domain != amdgpu.GTT {
+		return unix.EINVAL
+	}
+	fd, err := p.drv.exports.export(b.bo)
+	if err != nil {
+		return err
+	}
+	if a.Flags&unix.O_CLOEXEC == 0 {
+		_, _ = unix.FcntlInt(uintptr(fd), unix.F_SETFD, 0)
+	}
+	a.DmabufFD = uint32(fd)
+	return nil
+}
+
+// getDmabufInfo is GET_DMABUF_INFO.
+func (p *process) getDmabufInfo(a *kfd.GetDmabufInfoArgs) error {
+	bo, err := p.drv.exports.find(int(a.DmabufFD))
+	if err != nil {
+		return unix.EINVAL
+	}
+	defer bo.Put()
+	for _, n := range p.drv.nodes {
+		if n.dev == bo.Dev {
+			a.GPUID = n.id
+		}
+	}
+	a.Size = bo.Size
+	a.MetadataSize = 0
+	a.Flags = kfd.AllocGTT
+	if bo.Domain == amdgpu.VRAM {
+		a.Flags = kfd.AllocVRAM
+		if bo.Dev.Profile.Memory.LargeBAR {
+			a.Flags |= kfd.AllocPublic
+		}
+	}
+	return nil
+}
+
+// importDmabuf is IMPORT_DMABUF.
+func (p *process) importDmabuf(a *kfd.ImportDmabufArgs) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	pd, err := p.bound(a.GPUID)
+	if err != nil {
+		return err
+	}
+	if a.VAAddr&(pte.PageSize-1) != 0 {
+		return unix.EINVAL
+	}
+	bo, err := p.drv.exports.find(int(a.DmabufFD))
+	if err != nil {
+		return unix.EINVAL
+	}
+	if bo.Dev != pd.node.dev && bo.Domain == amdgpu.VRAM {
+		// Only the device that owns the memory may import it as its own.
+		bo.Put()
+		return unix.EINVAL
+	}
+	b := &buffer{bo: bo, home: pd, va: a.VAAddr, size: bo.Size, mapped: map[*pdd]bool{},
+		flags: kfd.AllocWritable | kfd.AllocExecutable}
+	pd.add(b)
+	a.Handle = kfd.Handle(pd.node.id, b.idr)
+	return nil
+}
