@@ -104,7 +104,7 @@ type AtomicOp uint8
 
 const (
 	AtomicSwap AtomicOp = iota
-	AtomicCmpSwap
+	AtomicCmpSwap // data is the new value, data2 what old is compared with
 	AtomicAdd
 	AtomicSub
 	AtomicRSub // LDS only: data - old

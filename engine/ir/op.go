@@ -161,7 +161,7 @@ const (
 	OpLoad   // -> V32, V64 or T; lanes outside the mask read 0
 	OpStore  //
 	OpAtomic // -> V32 or V64 old value (Type Void when not wanted)
-	OpSLoad  // [base S64, off S32 or NoID] -> S32, S64 or TS; address low 2 bits ignored
+	OpSLoad  // [base S64, off S32 or NoID] -> S32, S64 or TS; address low 2 bits ignored when Width is 4 or more
 	OpSStore // [base, off, data]
 	OpSAtomic
 	OpBufAddr // [TS(4) descriptor, vindex V32, voffset V32, soffset S32] -> V64: address by the buffer rules; Imm = byte offset | flags
