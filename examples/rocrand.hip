@@ -23,9 +23,9 @@
 
 using Values = std::vector<unsigned>;
 
-// XORWOW and MRG32K3A give result i to generator i mod 131072, each of which has its own subsequence, 2^67 apart.
+// XORWOW and MRG32K3A give result i to generator i mod 131072, each of which has its own subsequence: XORWOW's are 2^67
+// apart, those of MRG32K3A 2^76.
 constexpr size_t generators = 131072;
-constexpr int subsequenceLog2 = 67;
 
 // ---- Philox 4x32-10 (Salmon, Moraes, Dror, Shaw 2011) ----
 
@@ -88,7 +88,7 @@ static Values xorwow(size_t n, uint64_t seed) {
         unit[bit / 32] = 1u << (bit % 32);
         jump.column[bit] = xorwowStep(unit);
     }
-    for (int i = 0; i < subsequenceLog2; i++) jump = jump.squared();
+    for (int i = 0; i < 67; i++) jump = jump.squared();
 
     Values v(n);
     for (size_t g = 0; g < std::min(n, generators); g++) {
@@ -140,7 +140,7 @@ static Values mrg32k3a(size_t n, uint64_t seed) {
     const Matrix3 step1 = {{{0, 1, 0}, {0, 0, 1}, {m1 - 810728, 1403580, 0}}};
     const Matrix3 step2 = {{{0, 1, 0}, {0, 0, 1}, {m2 - 1370589, 0, 527612}}};
     Matrix3 jump1 = step1, jump2 = step2;
-    for (int i = 0; i < subsequenceLog2; i++) {
+    for (int i = 0; i < 76; i++) {
         jump1 = multiply(jump1, jump1, m1);
         jump2 = multiply(jump2, jump2, m2);
     }
