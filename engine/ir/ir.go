@@ -103,8 +103,8 @@ const (
 type AtomicOp uint8
 
 const (
-	AtomicSwap AtomicOp = iota
-	AtomicCmpSwap // data is the new value, data2 what old is compared with
+	AtomicSwap    AtomicOp = iota
+	AtomicCmpSwap          // data is the new value, data2 what old is compared with
 	AtomicAdd
 	AtomicSub
 	AtomicRSub // LDS only: data - old
