@@ -177,7 +177,7 @@ func (s *state) salu(out *Inst) error {
 			if !s.literal() {
 				return ErrShort
 			}
-			out.Src[i] = Operand{Kind: OperandLiteral, Type: o.ty, Value: uint64(s.lit)}
+			out.Src[i] = s.konst(o.ty)
 			continue
 		}
 		if i == 2 { // s_fmac: none

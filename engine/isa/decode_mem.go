@@ -67,6 +67,9 @@ func (s *state) flat(out *Inst) error {
 	if a.p&pLDSOnly != 0 {
 		out.LDS = true
 	}
+	if out.LDS && out.Acc {
+		return ErrReserved
+	}
 	atomic := op.Flags&FlagAtomic != 0
 	if a.p&pNoAddr != 0 {
 		return nil
@@ -190,6 +193,9 @@ func (s *state) buffer(out *Inst) error {
 		} else {
 			return ErrReserved
 		}
+	}
+	if out.LDS && (out.Acc || out.TFE) {
+		return ErrReserved
 	}
 	atomic := op.Flags&FlagAtomic != 0
 	ret := s.returns(out)

@@ -121,7 +121,7 @@ func (s *state) valu32Rest(out *Inst) error {
 			if !s.literal() {
 				return ErrShort
 			}
-			out.Src[i] = Operand{Kind: OperandLiteral, Type: o.ty, Value: uint64(s.lit)}
+			out.Src[i] = s.konst(o.ty)
 		case o.ty == MaskT:
 			out.Src[i] = s.vcc()
 		default:
@@ -555,7 +555,7 @@ func (s *state) vopdHalf(op *Op, c0, v1 uint32, src *[4]Operand) (uint8, error) 
 			if !s.literal() {
 				return 0, ErrShort
 			}
-			src[i] = Operand{Kind: OperandLiteral, Type: o.ty, Value: uint64(s.lit)}
+			src[i] = s.konst(o.ty)
 		case o.ty == MaskT:
 			src[i] = s.vcc()
 		default:

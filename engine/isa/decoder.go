@@ -254,7 +254,13 @@ func (d *decoder) mustBeZero(f Format, l *layout, op *Op) words {
 			use(fSimm)
 		}
 	case VOP1, VOP2, VOPC:
-		use(fVdst, fSrc0, fVsrc1)
+		use(fVsrc1)
+		if nsrc > 0 {
+			use(fSrc0)
+		}
+		if len(op.Dst) > 0 {
+			use(fVdst)
+		}
 	case VOP3:
 		d.usedVOP3(op, l, use, part, &used)
 	case VOP3P:
@@ -290,6 +296,16 @@ func (d *decoder) mustBeZero(f Format, l *layout, op *Op) words {
 	case FLAT, GLOBAL, SCRATCH:
 		use(fOffset, fLds, fSve, fSeg, fGlc, fSlc, fDlc, fScc, fScope, fTh, fAddr, fData, fSaddr, fAcc, fVdst)
 	case MUBUF, MTBUF:
+		if a.p&pBare != 0 {
+			used = words{}
+			or(l.any)
+			or(pre.mask())
+			use(fOp)
+			if d.is940 {
+				use(fGlc, fSlc, fScc)
+			}
+			break
+		}
 		use(fOffset, fOffen, fIdxen, fGlc, fSlc, fDlc, fScc, fLds, fVaddr, fVdata, fSrsrc, fRsrc, fSoffset, fTfe, fAcc,
 			fScope, fTh, fFormat)
 	case MIMG, VIMAGE, VSAMPLE:
@@ -306,6 +322,9 @@ func (d *decoder) mustBeZero(f Format, l *layout, op *Op) words {
 		use(fVdst, fAttr, fChan, fWaitVA, fWaitVM)
 	default:
 		return words{}
+	}
+	if a.noSCC&d.t.bit != 0 {
+		used.lo &^= l.f[fScc].mask().lo
 	}
 	return words{lo: all.lo &^ used.lo, hi: all.hi &^ used.hi}
 }

@@ -161,3 +161,9 @@ func vgpr(r uint32, ty DataType, n uint8, acc bool, o *Operand) bool {
 	*o = Operand{Kind: k, Type: ty, Reg: uint16(r), N: n}
 	return r+uint32(n) <= 256
 }
+
+// konst makes the operand of a K constant: a literal that is part of the encoding. Spelling it is always hexadecimal,
+// which Hi marks.
+func (s *state) konst(ty DataType) Operand {
+	return Operand{Kind: OperandLiteral, Type: ty, Value: uint64(s.lit), Hi: true}
+}

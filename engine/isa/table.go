@@ -101,6 +101,7 @@ const (
 	pA16
 	pReadM0
 	pAtomicRet
+	pE32 // spelled with _e32 though there is no 64-bit form
 )
 
 var propTokens = map[string]prop{
@@ -113,7 +114,7 @@ var propTokens = map[string]prop{
 	"swmmac": pSWMMAC, "dot": pDot, "somod": pSOmod, "snomod": pSNoOmod, "store": pStore, "atomic": pAtomic,
 	"atomicx2": pAtomicX2, "sampler": pSampler, "gather4": pGather4, "gradients": pGradients, "g16": pG16,
 	"coordinates": pCoordinates, "lodorclampormip": pLod, "hasd16": pHasD16, "msaa": pMSAA, "bvh": pBVH,
-	"a16": pA16, "rm0": pReadM0, "atr": pAtomicRet,
+	"a16": pA16, "rm0": pReadM0, "atr": pAtomicRet, "e32": pE32,
 }
 
 var flagTokens = map[string]Flags{
@@ -133,6 +134,7 @@ type attr struct {
 	noDPP64 uint64 // promoted form has no DPP
 	dpp64   uint64 // VOP3 rows: has DPP
 	lds     uint64 // load to LDS
+	noSCC   uint64 // gfx90a: the scc bit must be zero
 	mods    [3]uint8
 	nmods   uint8 // sources with neg/abs bits (mods != 'n')
 	imm     immKind
@@ -188,7 +190,7 @@ type tables struct {
 	ops     []*Op
 	byName  map[string][]*Op
 	targets []*Target
-	err     error
+	names   map[string][]named // tab/names.isa
 }
 
 var load = sync.OnceValue(func() *tables {
@@ -211,6 +213,9 @@ func loadTables() (*tables, error) {
 	tb := &tables{byName: map[string][]*Op{}}
 	var err error
 	if tb.targets, err = parseTargets(readTab("targets.isa")); err != nil {
+		return nil, err
+	}
+	if tb.names, err = parseNames(readTab("names.isa"), tb.targets); err != nil {
 		return nil, err
 	}
 	layouts, err := parseFormats(readTab("formats.isa"))
@@ -283,6 +288,31 @@ func (op *Op) Spelling(t *Target) string {
 		return s
 	}
 	return op.Name
+}
+
+// parseNames reads tab/names.isa.
+func parseNames(text string, targets []*Target) (map[string][]named, error) {
+	out := map[string][]named{}
+	for i, line := range strings.Split(text, "\n") {
+		line, _, _ = strings.Cut(line, "#")
+		w := strings.Fields(line)
+		if len(w) == 0 {
+			continue
+		}
+		if len(w) != 4 {
+			return nil, fmt.Errorf("names.isa:%d: want table, value, name, targets", i+1)
+		}
+		v, err := strconv.ParseUint(w[1], 10, 16)
+		if err != nil {
+			return nil, fmt.Errorf("names.isa:%d: %w", i+1, err)
+		}
+		m, err := genBits(w[3], ",", targets)
+		if err != nil {
+			return nil, fmt.Errorf("names.isa:%d: %w", i+1, err)
+		}
+		out[w[0]] = append(out[w[0]], named{uint32(v), w[2], m})
+	}
+	return out, nil
 }
 
 // genBits returns the targets of a list of generations and sub-targets ("9,90a,1010").
@@ -487,6 +517,9 @@ func parseFlags(op *Op, flags []string, targets []*Target) error {
 			continue
 		case "lds":
 			a.lds |= m
+			continue
+		case "noscc":
+			a.noSCC |= m
 			continue
 		}
 		if gated {

@@ -1,0 +1,5 @@
+package isa
+
+func (p *printer) image() {}
+
+func (p *printer) graphics() {}
