@@ -1,0 +1,151 @@
+package clr
+
+import (
+	"unsafe"
+
+	"github.com/pumice-gpu/pumice/runtime/hsa"
+)
+
+// Kind is the kind of a memory object.
+type Kind uint8
+
+// Kinds.
+const (
+	DeviceMemory     Kind = iota
+	HostMemory            // pinned, allocated by the runtime
+	RegisteredMemory      // pinned, the program's own
+	ManagedMemory
+)
+
+// Memory is a memory object. Ptr is what devices use; Host is what the CPU uses, 0 if it cannot reach the memory.
+type Memory struct {
+	Kind   Kind
+	Device *Device // whose it is; for host memory the device that was current
+	Ptr    uint64
+	Host   uint64
+	Size   uint64
+	Flags  uint32 // of the API that made it, for queries
+
+	mem *hsa.Memory
+}
+
+// Bytes returns CPU-reachable memory that the runtime allocated as a slice; nil otherwise.
+func (m *Memory) Bytes() []byte { return m.mem.Bytes() }
+
+// objects maps an HSA allocation to its memory object.
+
+// Alloc allocates video memory.
+func (d *Device) Alloc(size uint64) (*Memory, error) {
+	if err := d.Err(); err != nil {
+		return nil, err
+	}
+	h, err := d.Agent.Pool(hsa.PoolCoarseGrained).Allocate(size, 0, hsa.AllocExecutable)
+	if err != nil {
+		return nil, allocError(err)
+	}
+	m := &Memory{Kind: DeviceMemory, Device: d, Ptr: h.Addr, Host: h.Host, Size: size, mem: h}
+	d.rt.memory.Store(h, m)
+	return m, nil
+}
+
+// AllocHost allocates system memory that all devices reach: pinned host memory, or managed memory where pages do not migrate.
+func (d *Device) AllocHost(size uint64, kind Kind, coherent bool) (*Memory, error) {
+	if err := d.Err(); err != nil {
+		return nil, err
+	}
+	r := d.rt
+	flags := hsa.PoolFineGrained
+	if !coherent {
+		flags = hsa.PoolCoarseGrained
+	}
+	h, err := r.HSA.CPU().Pool(flags).Allocate(size, 0, 0)
+	if err != nil {
+		return nil, allocError(err)
+	}
+	if err := r.HSA.AllowAccess(h, r.agents()...); err != nil {
+		_ = r.HSA.Free(h)
+		return nil, allocError(err)
+	}
+	m := &Memory{Kind: kind, Device: d, Ptr: h.Addr, Host: h.Host, Size: size, mem: h}
+	r.memory.Store(h, m)
+	return m, nil
+}
+
+// Register pins memory of the program.
+func (d *Device) Register(host, size uint64) (*Memory, error) {
+	r := d.rt
+	h, err := r.HSA.Lock(host, size, r.agents()...)
+	if err != nil {
+		return nil, allocError(err)
+	}
+	m := &Memory{Kind: RegisteredMemory, Device: d, Ptr: h.Addr, Host: host, Size: size, mem: h}
+	r.memory.Store(h, m)
+	return m, nil
+}
+
+func allocError(err error) error {
+	switch hsa.StatusOf(err) {
+	case hsa.StatusOutOfResources, hsa.StatusInvalidAllocation:
+		return fail(ErrOutOfMemory, "%v", err)
+	case hsa.StatusInvalidArgument:
+		return fail(ErrInvalidValue, "%v", err)
+	}
+	return err
+}
+
+func (r *Runtime) agents() (as []*hsa.Agent) {
+	for _, d := range r.Devices {
+		as = append(as, d.Agent)
+	}
+	return
+}
+
+// Find returns the memory object that contains an address, as devices or the CPU use it; nil if there is none.
+func (r *Runtime) Find(addr uint64) *Memory {
+	h := r.HSA.Find(addr)
+	if h == nil {
+		return nil
+	}
+	if v, ok := r.memory.Load(h); ok {
+		return v.(*Memory)
+	}
+	return nil
+}
+
+// Free frees a memory object, after waiting for all devices. A second Free fails with ErrInvalidValue.
+func (r *Runtime) Free(m *Memory) error {
+	if _, ok := r.memory.LoadAndDelete(m.mem); !ok {
+		return fail(ErrInvalidValue, "freed twice")
+	}
+	for _, d := range r.Devices {
+		if err := d.Synchronize(); err != nil && d.Err() == nil {
+			return err
+		}
+	}
+	return r.HSA.Free(m.mem)
+}
+
+// Available returns free and total bytes of video memory.
+func (d *Device) Available() (free, total uint64, err error) {
+	total, _ = d.Agent.Node.LocalMemory()
+	free, err = d.rt.HSA.Thunk().Available(d.Agent.Node.ID)
+	return
+}
+
+// CopyHost copies n bytes of memory that the CPU reaches. It is a variable so that the C library can put the C library's memmove here: pages of the
+// application may be served by a fault handler that a Go copy must not wait for.
+var CopyHost = func(dst, src, n uint64) {
+	copy(unsafe.Slice((*byte)(hostPointer(dst)), n), unsafe.Slice((*byte)(hostPointer(src)), n))
+}
+
+// SetHost stores n bytes of value v, like CopyHost.
+var SetHost = func(dst uint64, v byte, n uint64) {
+	b := unsafe.Slice((*byte)(hostPointer(dst)), n)
+	if v == 0 {
+		clear(b)
+		return
+	}
+	for i := range b {
+		b[i] = v
+	}
+}
