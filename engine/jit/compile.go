@@ -1,0 +1,246 @@
+package jit
+
+import (
+	"fmt"
+
+	"github.com/pumice-gpu/pumice/engine/ir"
+	"github.com/pumice-gpu/pumice/engine/jit/x86"
+)
+
+// Program is the machine code of one Func, position independent.
+type Program struct {
+	Func    *ir.Func
+	Code    []byte
+	Entry   []int // offset of each block's code
+	Frame   int   // bytes of frame it needs
+	MXCSR   uint32
+	helpers int // operations left to the evaluator
+	// slots tells where each value lives that a helper operation reads or writes.
+	slots map[ir.ID]*helperInfo
+}
+
+// helperInfo describes one helper operation for the Go side.
+type helperInfo struct {
+	id   ir.ID
+	args [][]place // by argument, then component
+	res  []place
+}
+
+// ErrUnsupported is why a Func was not compiled.
+type ErrUnsupported struct{ Why string }
+
+func (e *ErrUnsupported) Error() string { return "jit: " + e.Why }
+
+// value is what the compiler knows about an ir.Value of the current block.
+type value struct {
+	comps []int32 // its components; empty for constants
+	key   int64   // place of its definition: segment, position
+	uses  int32
+	dead  bool
+}
+
+type compKind uint8
+
+const (
+	compZ compKind = iota // one zmm for each strip
+	compK                 // lane mask
+	compG                 // uniform value
+)
+
+// comp is a component of a value: what a register can hold.
+type comp struct {
+	id   ir.ID
+	kind compKind
+	wide bool  // compG of 64 bits
+	slot int32 // frame offset, or -1
+	home int32 // state offset where it can be read, or -1
+	last int32 // last segment that uses it
+	def  int32 // segment that defines it
+}
+
+type segKind uint8
+
+const (
+	segScalar segKind = iota
+	segVector
+	segWave
+)
+
+type segment struct {
+	kind segKind
+	ops  []ir.ID
+}
+
+// compiler holds the state of compiling one Func; it is reused.
+type compiler struct {
+	f      *ir.Func
+	a      x86.Asm
+	lanes  int
+	strips int
+	p      *Program
+
+	b      *ir.Block
+	vals   []value // by ir.ID
+	comps  []comp  // of the current block
+	slab   []int32
+	segs   []segment
+	seg    int32 // segment being emitted
+	labels []x86.Label
+	tails  []func() // cold code, emitted behind the blocks
+
+	frame    int32   // bytes used
+	frameMax int32   //
+	free     []int32 // free 64·strips-byte slots
+	freeG    []int32 // free 8-byte slots
+	expire   [][]int32
+	homes    map[int32][]int32 // components read from a vector home
+
+	flushF32, flushF64 bool // MXCSR flushes
+	g                  scalars
+	r                  region
+}
+
+// Compile makes machine code for f.
+func Compile(f *ir.Func) (*Program, error) {
+	var c compiler
+	return c.compile(f)
+}
+
+func (c *compiler) compile(f *ir.Func) (*Program, error) {
+	if f.Lanes != 32 && f.Lanes != 64 {
+		return nil, &ErrUnsupported{fmt.Sprintf("%d lanes", f.Lanes)}
+	}
+	c.f, c.lanes, c.strips = f, f.Lanes, f.Lanes/16
+	c.a.Reset()
+	c.p = &Program{Func: f, slots: map[ir.ID]*helperInfo{}, MXCSR: 0x1f80}
+	if cap(c.vals) < len(f.Values) {
+		c.vals = make([]value, len(f.Values))
+	}
+	c.vals = c.vals[:len(f.Values)]
+	c.labels = c.labels[:0]
+	c.tails = c.tails[:0]
+	c.frameMax = frameValues
+	for range f.Blocks {
+		c.labels = append(c.labels, c.a.NewLabel())
+	}
+	for i, b := range f.Blocks {
+		if len(b.Params) > 0 {
+			return nil, &ErrUnsupported{"block parameters"}
+		}
+		c.a.Align(16)
+		c.a.Bind(c.labels[i])
+		c.block(b)
+	}
+	for i := 0; i < len(c.tails); i++ {
+		c.tails[i]()
+	}
+	code, err := c.a.Finish()
+	if err != nil {
+		return nil, err
+	}
+	c.p.Code = append([]byte(nil), code...)
+	for i := range f.Blocks {
+		c.p.Entry = append(c.p.Entry, c.a.Offset(c.labels[i]))
+	}
+	c.p.Frame = int(c.frameMax)
+	return c.p, nil
+}
+
+// block compiles one block.
+func (c *compiler) block(b *ir.Block) {
+	c.b = b
+	c.comps, c.slab, c.segs = c.comps[:0], c.slab[:0], c.segs[:0]
+	c.frame = frameValues
+	c.free, c.freeG = c.free[:0], c.freeG[:0]
+	c.plan()
+	for i := range c.segs {
+		c.seg = int32(i)
+		s := &c.segs[i]
+		switch s.kind {
+		case segScalar:
+			c.scalarSegment(s.ops)
+		case segVector:
+			c.vectorSegment(s.ops)
+		case segWave:
+			c.waveOp(s.ops[0])
+		}
+		for _, k := range c.expire[i] {
+			c.releaseSlot(k)
+		}
+	}
+	c.seg = int32(len(c.segs))
+	c.terminator()
+	c.frameMax = max(c.frameMax, c.frame)
+}
+
+// slot gives component k a slot in the frame.
+func (c *compiler) slot(k int32) int32 {
+	m := &c.comps[k]
+	if m.slot >= 0 {
+		return m.slot
+	}
+	free, size := &c.freeG, int32(8)
+	if m.kind == compZ {
+		free, size = &c.free, int32(64*c.strips)
+	}
+	if n := len(*free); n > 0 {
+		m.slot = (*free)[n-1]
+		*free = (*free)[:n-1]
+	} else {
+		if size > 8 {
+			c.frame = (c.frame + 63) &^ 63
+		}
+		m.slot = c.frame
+		c.frame += size
+	}
+	if last := max(m.last, c.seg); int(last) < len(c.expire) {
+		c.expire[last] = append(c.expire[last], k)
+	}
+	return m.slot
+}
+
+func (c *compiler) releaseSlot(k int32) {
+	m := &c.comps[k]
+	if m.slot < 0 {
+		return
+	}
+	if m.kind == compZ {
+		c.free = append(c.free, m.slot)
+	} else {
+		c.freeG = append(c.freeG, m.slot)
+	}
+	m.slot = -1
+}
+
+func (c *compiler) v(id ir.ID) *ir.Value { return &c.f.Values[id] }
+
+// isConst tells whether id is a constant, and its bits.
+func (c *compiler) isConst(id ir.ID) (uint64, bool) {
+	v := c.v(id)
+	switch v.Op {
+	case ir.OpConst:
+		return v.Imm, true
+	case ir.OpUndef:
+		return 0, true
+	case ir.OpPC:
+		return c.f.PC + uint64(int64(int32(v.Imm))), true
+	case ir.OpSplat:
+		return c.isConst(v.Args[0])
+	}
+	return 0, false
+}
+
+// fullMask tells whether the mask id is known to hold all lanes.
+func (c *compiler) fullMask(id ir.ID) bool {
+	x, ok := c.isConst(id)
+	return ok && x == c.full()
+}
+
+func (c *compiler) full() uint64 {
+	if c.lanes == 64 {
+		return ^uint64(0)
+	}
+	return 1<<c.lanes - 1
+}
+
+func isVec(t ir.Type) bool { return t == ir.V32 || t == ir.V64 || t == ir.T }

@@ -1,0 +1,34 @@
+// Package jit compiles IR functions to x86-64 with AVX-512.
+//
+// # How a wavefront maps to the machine
+//
+// A VGPR holds one dword for each of 32 or 64 lanes; a zmm register holds sixteen. So the lanes of a wave are cut into
+// strips of 16, and vector code is run strip by strip: a run of lane-wise operations (a region) is compiled once and
+// looped over the 2 or 4 strips, so that all 32 zmm registers serve one strip's live values. An EXEC mask is a k register
+// for each strip. Scalar values live in general registers.
+//
+// # Homes, slots, frames
+//
+// The wave's state block (package wave) is the home of every architectural register; RDI holds its address. Other values
+// that outlive the piece of code that makes them have a slot in the worker's frame, whose address is in RSI. A vector
+// value of 32 bits has one component, of 64 bits two (lanes 0–7 and 8–15 of each strip); component slots hold 64 bytes
+// for each strip, so R11 = strip·64 indexes homes and slots alike, and R10 = strip·2 indexes masks.
+//
+// # Segments
+//
+// A block is cut into segments: scalar runs, vector regions, and wave operations (global memory, lane crossing, anything
+// done by a helper). Nothing stays in a register from one segment to the next: it is in its home or its slot. Scalar
+// operations that do not need a region's results are moved before it, so that regions grow long.
+//
+// # Exits
+//
+// Code leaves by storing a reason and returning to Go. An operation that the code cannot do itself (a TLB miss, an
+// atomic, a rare function) leaves with its name; Go does it with the interpreter's evaluator on the values' slots, and
+// code goes on behind it. Architectural writes are made in program order with respect to every operation that can
+// fault, so the state is exact whenever code leaves.
+//
+// # Fuel
+//
+// Each block takes its guest instructions from wave.Header.Fuel; back-edges test it. Runs are cut into slices of limited
+// fuel with an ordinary Go call between them, which is where the garbage collector and TLB flushes get their turn.
+package jit

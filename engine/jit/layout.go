@@ -1,0 +1,40 @@
+package jit
+
+import (
+	"unsafe"
+
+	"github.com/pumice-gpu/pumice/engine/wave"
+)
+
+// Offsets into wave.Header, which RDI points to.
+const (
+	offS      = int32(unsafe.Offsetof(wave.Header{}.S))
+	offPC     = int32(unsafe.Offsetof(wave.Header{}.PC))
+	offFuel   = int32(unsafe.Offsetof(wave.Header{}.Fuel))
+	offExit   = int32(unsafe.Offsetof(wave.Header{}.Exit))
+	offArg    = int32(unsafe.Offsetof(wave.Header{}.Arg))
+	offLDS    = int32(unsafe.Offsetof(wave.Header{}.LDS))
+	offLDSLen = int32(unsafe.Offsetof(wave.Header{}.LDSLen))
+	offTLB    = int32(unsafe.Offsetof(wave.Header{}.TLB))
+	offV      = int32(wave.VGPROffset)
+)
+
+// The frame, which RSI points to: what code and Go tell each other, tables, then values.
+const (
+	frameOp      = 0  // helper operation (ir.ID), or block reached for an exit
+	frameResume  = 8  // where code goes on after a helper
+	frameVA      = 16 // address that missed the TLB
+	frameHost    = 24
+	frameLane    = 64  // laneid table: 64 dwords
+	frameBelowLo = 320 // mbcnt tables: bits below the lane in the low and high mask word
+	frameBelowHi = 576
+	frameTmp     = 832 // scratch of one wave operation: 768 bytes
+	frameValues  = 1600
+)
+
+// Reasons in RAX when code returns to Go.
+const (
+	retExit   = iota // a block's exit: header's Exit, PC, Arg are set
+	retHelper        // frameOp holds the operation
+	retFuel          // PC is set
+)

@@ -1,0 +1,674 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/pumice-gpu/pumice/engine/ir"
+	"github.com/pumice-gpu/pumice/engine/isa"
+	"github.com/pumice-gpu/pumice/engine/jit/rt"
+	"github.com/pumice-gpu/pumice/engine/mem"
+	"github.com/pumice-gpu/pumice/engine/wave"
+)
+
+// gen makes random functions.
+type gen struct {
+	r     *rand.Rand
+	f     *ir.Func
+	b     *ir.Block
+	by    map[ir.Type][]ir.ID
+	exec  []ir.ID
+	nv    int
+	float bool
+}
+
+func (g *gen) add(v ir.Value) ir.ID {
+	v.PC = uint32(len(g.b.Code)) * 4
+	id := g.f.Add(g.b, v)
+	if v.Type != ir.Void {
+		g.by[v.Type] = append(g.by[v.Type], id)
+	}
+	return id
+}
+
+func (g *gen) c(t ir.Type, x uint64) ir.ID {
+	switch t {
+	case ir.S32, ir.V32:
+		x = uint64(uint32(x))
+	case ir.S1:
+		x &= 1
+	case ir.M:
+		if g.f.Lanes == 32 {
+			x = uint64(uint32(x))
+		}
+	}
+	return g.add(ir.Value{Op: ir.OpConst, Type: t, Imm: x})
+}
+
+var interesting = []uint64{0, 1, 2, 31, 32, 33, 63, 64, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff,
+	0x3f800000, 0xbf800000, 0x7f800000, 0xff800000, 0x7fc00000, 0x7fa00001, 0xffc12345, 1 << 23, 0x7f7fffff, 0x4f000000, 0xcf000000,
+	0x3ff0000000000000, 0x7ff0000000000000, 0xfff8000000000000, 0x7ff0000000000001, 0x8000000000000000, 0x41dfffffffc00000, 0x3c00, 0x7c00, 0x7e01, 0x7d01}
+
+func (g *gen) bits() uint64 {
+	switch g.r.IntN(4) {
+	case 0:
+		return interesting[g.r.IntN(len(interesting))]
+	case 1:
+		x := interesting[g.r.IntN(len(interesting))]
+		return x | x<<32
+	case 2: // ordinary numbers
+		return uint64(0x3f000000+g.r.Uint32N(0x02000000)) | uint64(0x3fe00000+g.r.Uint32N(0x400000))<<32
+	}
+	return g.r.Uint64()
+}
+
+// pick returns a value of one of the types, making a constant if there is none.
+func (g *gen) pick(ts ...ir.Type) ir.ID {
+	t := ts[g.r.IntN(len(ts))]
+	if l := g.by[t]; len(l) > 0 && g.r.IntN(8) != 0 {
+		// mostly recent ones
+		if g.r.IntN(2) == 0 {
+			return l[len(l)-1-g.r.IntN(min(6, len(l)))]
+		}
+		return l[g.r.IntN(len(l))]
+	}
+	return g.c(t, g.bits())
+}
+
+func (g *gen) vec32() ir.ID { return g.pick(ir.V32, ir.V32, ir.V32, ir.S32) }
+func (g *gen) vec64() ir.ID { return g.pick(ir.V64, ir.V64, ir.V64, ir.S64) }
+
+var intOps = []ir.Op{ir.OpAdd, ir.OpSub, ir.OpMul, ir.OpAnd, ir.OpOr, ir.OpXor, ir.OpMinU, ir.OpMaxU, ir.OpMinS, ir.OpMaxS}
+var preds = []ir.Pred{ir.EQ, ir.NE, ir.ULT, ir.ULE, ir.UGT, ir.UGE, ir.SLT, ir.SLE, ir.SGT, ir.SGE}
+
+// step adds one random operation.
+func (g *gen) step() {
+	r := g.r
+	one := func(op ir.Op, t ir.Type, args ...ir.ID) ir.ID { return g.add(ir.Value{Op: op, Type: t, Args: args}) }
+	vt := func(ids ...ir.ID) ir.Type { // result type of arguments of one width
+		t := ir.S32
+		for _, id := range ids {
+			switch x := g.f.V(id).Type; {
+			case x == ir.V32 || x == ir.V64:
+				return x
+			case x == ir.S64:
+				t = ir.S64
+			}
+		}
+		return t
+	}
+	wide := r.IntN(3) == 0
+	x := func() ir.ID {
+		if wide {
+			return g.vec64()
+		}
+		return g.vec32()
+	}
+	if r.IntN(4) == 0 { // scalar
+		x = func() ir.ID {
+			if wide {
+				return g.pick(ir.S64)
+			}
+			return g.pick(ir.S32)
+		}
+	}
+	boolT := func(t ir.Type) ir.Type {
+		if t == ir.V32 || t == ir.V64 {
+			return ir.M
+		}
+		return ir.S1
+	}
+	n32 := func(t ir.Type) ir.ID {
+		if t == ir.S32 || t == ir.S64 {
+			return g.pick(ir.S32)
+		}
+		return g.vec32()
+	}
+	to64 := func(t ir.Type) ir.Type {
+		if t == ir.V32 {
+			return ir.V64
+		}
+		return ir.S64
+	}
+	switch r.IntN(34) {
+	case 0, 1, 2:
+		a, b := x(), x()
+		one(intOps[r.IntN(len(intOps))], vt(a, b), a, b)
+	case 3:
+		a := x()
+		t := vt(a)
+		one([]ir.Op{ir.OpShl, ir.OpLShr, ir.OpAShr}[r.IntN(3)], t, a, n32(t))
+	case 4:
+		a := x()
+		one([]ir.Op{ir.OpNot, ir.OpAbs, ir.OpBrev, ir.OpClz, ir.OpCtz, ir.OpPopcnt}[r.IntN(3)], vt(a), a)
+	case 5:
+		a := n32(ir.V32)
+		one([]ir.Op{ir.OpBrev, ir.OpClz, ir.OpCtz, ir.OpPopcnt}[r.IntN(4)], vt(a), a)
+	case 6:
+		a := x()
+		n := uint64(1 + r.IntN(31))
+		g.add(ir.Value{Op: []ir.Op{ir.OpZext, ir.OpSext}[r.IntN(2)], Type: vt(a), Imm: n, Args: []ir.ID{a}})
+	case 7:
+		wide = false
+		a, b := x(), x()
+		one([]ir.Op{ir.OpPair, ir.OpMulU64, ir.OpMulS64}[r.IntN(3)], to64(vt(a, b)), a, b)
+	case 8:
+		wide = true
+		a := x()
+		t := ir.V32
+		if vt(a) == ir.S64 {
+			t = ir.S32
+		}
+		one([]ir.Op{ir.OpLo, ir.OpHi}[r.IntN(2)], t, a)
+	case 9:
+		wide = false
+		a := x()
+		one([]ir.Op{ir.OpZext64, ir.OpSext64}[r.IntN(2)], to64(vt(a)), a)
+	case 10:
+		wide = false
+		a, b := x(), x()
+		one([]ir.Op{ir.OpMulHiU, ir.OpMulHiS}[r.IntN(2)], vt(a, b), a, b)
+	case 11:
+		wide = false
+		a, b, c := x(), x(), x()
+		one([]ir.Op{ir.OpFshr, ir.OpPermB}[r.IntN(2)], vt(a, b, c), a, b, c)
+	case 12, 13:
+		a, b := x(), x()
+		g.add(ir.Value{Op: ir.OpICmp, Type: boolT(vt(a, b)), Pred: preds[r.IntN(len(preds))], Args: []ir.ID{a, b}})
+	case 14, 15:
+		a, b := x(), x()
+		t := vt(a, b)
+		c := g.pick(boolT(t))
+		if boolT(t) == ir.M && r.IntN(8) == 0 {
+			c = g.pick(ir.S1)
+		}
+		one(ir.OpSelect, t, c, a, b)
+	case 16:
+		a, b := x(), x()
+		t := vt(a, b)
+		args := []ir.ID{a, b, ir.NoID}
+		if r.IntN(2) == 0 {
+			args[2] = g.pick(boolT(t))
+		}
+		g.add(ir.Value{Op: []ir.Op{ir.OpCarryAdd, ir.OpBorrow}[r.IntN(2)], Type: boolT(t), Args: args})
+	case 17:
+		t := []ir.Type{ir.M, ir.S1}[r.IntN(2)]
+		one([]ir.Op{ir.OpMAnd, ir.OpMOr, ir.OpMXor}[r.IntN(3)], t, g.pick(t), g.pick(t))
+	case 18:
+		t := []ir.Type{ir.M, ir.S1}[r.IntN(2)]
+		if r.IntN(2) == 0 {
+			one(ir.OpMNot, t, g.pick(t))
+		} else {
+			one([]ir.Op{ir.OpMIsZ, ir.OpMFull}[r.IntN(2)], ir.S1, g.pick(t))
+		}
+	case 19:
+		switch r.IntN(4) {
+		case 0:
+			one(ir.OpMToV, ir.V32, g.pick(ir.M))
+		case 1:
+			one(ir.OpBToS, ir.S32, g.pick(ir.S1))
+		case 2:
+			one(ir.OpSToB, ir.S1, g.pick(ir.S32, ir.S64))
+		default:
+			s := ir.S64
+			if g.f.Lanes == 32 {
+				s = ir.S32
+			}
+			if r.IntN(2) == 0 {
+				one(ir.OpMToS, s, g.pick(ir.M))
+			} else {
+				one(ir.OpSToM, ir.M, g.pick(s))
+			}
+		}
+	case 20, 21:
+		g.add(ir.Value{Op: ir.OpVGet, Type: ir.V32, Imm: uint64(r.IntN(g.nv))})
+	case 22, 23:
+		m := g.pick(ir.M)
+		if r.IntN(2) == 0 {
+			m = g.c(ir.M, ^uint64(0))
+		} else if r.IntN(2) == 0 {
+			m = g.add(ir.Value{Op: ir.OpMGet, Type: ir.M, Imm: isa.SRegEXECLo})
+		}
+		g.add(ir.Value{Op: ir.OpVSet, Imm: uint64(r.IntN(g.nv)), Args: []ir.ID{g.vec32(), m}})
+	case 24:
+		switch r.IntN(3) {
+		case 0:
+			g.add(ir.Value{Op: ir.OpSGet, Type: ir.S32, Imm: uint64(r.IntN(20))})
+		case 1:
+			g.add(ir.Value{Op: ir.OpSGet64, Type: ir.S64, Imm: uint64(r.IntN(20))})
+		default:
+			g.add(ir.Value{Op: ir.OpMGet, Type: ir.M, Imm: uint64(r.IntN(20))})
+		}
+	case 25:
+		switch r.IntN(3) {
+		case 0:
+			g.add(ir.Value{Op: ir.OpSSet, Imm: uint64(r.IntN(20)), Args: []ir.ID{g.pick(ir.S32)}})
+		case 1:
+			g.add(ir.Value{Op: ir.OpSSet64, Imm: uint64(r.IntN(20)), Args: []ir.ID{g.pick(ir.S64)}})
+		default:
+			g.add(ir.Value{Op: ir.OpMSet, Imm: uint64(r.IntN(20)), Args: []ir.ID{g.pick(ir.M)}})
+		}
+	case 26:
+		switch r.IntN(6) {
+		case 0:
+			one(ir.OpReadLane, ir.S32, g.pick(ir.V32), g.pick(ir.S32))
+		case 1:
+			one(ir.OpReadFirst, ir.S32, g.pick(ir.V32), g.pick(ir.M))
+		case 2:
+			one(ir.OpWriteLane, ir.V32, g.pick(ir.V32), g.pick(ir.S32), g.pick(ir.S32))
+		case 3:
+			one(ir.OpBPermute, ir.V32, g.pick(ir.V32), g.pick(ir.V32), g.pick(ir.M))
+		case 4:
+			one(ir.OpPermute, ir.V32, g.pick(ir.V32), g.pick(ir.V32), g.pick(ir.M))
+		default:
+			t := new([64]int8)
+			k := r.IntN(16)
+			for l := range t {
+				t[l] = int8(l ^ k)
+				if r.IntN(10) == 0 {
+					t[l] = int8(r.IntN(g.f.Lanes+1) - 1)
+				}
+			}
+			g.add(ir.Value{Op: ir.OpPermConst, Type: ir.V32, Aux: t, Args: []ir.ID{g.pick(ir.V32)}})
+		}
+	case 27:
+		one([]ir.Op{ir.OpMbcntLo, ir.OpMbcntHi}[r.IntN(2)], ir.V32, g.pick(ir.S32, ir.S32, ir.V32), g.vec32())
+	case 28, 29:
+		g.mem()
+	case 30:
+		one(ir.OpLaneID, ir.V32)
+	default:
+		if g.float {
+			g.fl()
+		}
+	}
+}
+
+// address makes a per-lane byte offset below size, in one of the usual patterns.
+func (g *gen) address(size uint32, w int) ir.ID {
+	r := g.r
+	op := func(o ir.Op, a, b ir.ID) ir.ID { return g.add(ir.Value{Op: o, Type: ir.V32, Args: []ir.ID{a, b}}) }
+	lane := g.add(ir.Value{Op: ir.OpLaneID, Type: ir.V32})
+	base := g.c(ir.S32, uint64(r.Uint32N(size/2))&^3)
+	switch r.IntN(6) {
+	case 0:
+		return g.add(ir.Value{Op: ir.OpVGet, Type: ir.V32, Imm: uint64(r.IntN(g.nv))}) // often out of bounds
+	case 1: // uniform
+		return op(ir.OpAnd, op(ir.OpMul, lane, g.c(ir.S32, 0)), base)
+	case 2: // row broadcast
+		return op(ir.OpAdd, op(ir.OpShl, op(ir.OpLShr, lane, g.c(ir.S32, 4)), g.c(ir.S32, 4)), base)
+	case 3: // random
+		return op(ir.OpAnd, g.vec32(), g.c(ir.S32, uint64(size/2-1)&^3))
+	}
+	return op(ir.OpAdd, op(ir.OpMul, lane, g.c(ir.S32, uint64(w))), base)
+}
+
+func (g *gen) mem() {
+	r := g.r
+	w := []int{1, 2, 4, 4, 4, 8, 8, 12, 16}[r.IntN(9)]
+	m := g.c(ir.M, ^uint64(0))
+	if r.IntN(3) == 0 {
+		m = g.pick(ir.M)
+	}
+	v := ir.Value{Width: uint8(w), Sign: r.IntN(2) == 0, Space: ir.LDS, Imm: uint64(r.IntN(64) * 4)}
+	base := ir.NoID
+	var off ir.ID
+	if r.IntN(2) == 0 {
+		off = g.address(ldsSize, w)
+	} else {
+		v.Space = ir.Global
+		base = g.add(ir.Value{Op: ir.OpSGet64, Type: ir.S64, Imm: 30})
+		a := g.address(memSize, w)
+		off = g.add(ir.Value{Op: ir.OpAnd, Type: ir.V32, Args: []ir.ID{a, g.c(ir.S32, memSize/2-1)}})
+		if r.IntN(3) == 0 {
+			off = g.add(ir.Value{Op: ir.OpZext64, Type: ir.V64, Args: []ir.ID{off}})
+			if r.IntN(2) == 0 {
+				off = g.add(ir.Value{Op: ir.OpAdd, Type: ir.V64, Args: []ir.ID{off, base}})
+				base = ir.NoID
+			}
+		}
+	}
+	if r.IntN(2) == 0 {
+		v.Op = ir.OpLoad
+		v.Args = []ir.ID{base, off, m}
+		switch {
+		case w <= 4:
+			v.Type = ir.V32
+		case w == 8 && r.IntN(2) == 0:
+			v.Type = ir.V64
+		default:
+			v.Type, v.N = ir.T, uint8(w/4)
+		}
+		id := g.add(v)
+		if v.Type == ir.T {
+			for i := range v.N {
+				g.add(ir.Value{Op: ir.OpElem, Type: ir.V32, Imm: uint64(i), Args: []ir.ID{id}})
+			}
+		}
+		return
+	}
+	v.Op = ir.OpStore
+	var data ir.ID
+	switch {
+	case w <= 4:
+		data = g.pick(ir.V32)
+	case w == 8 && r.IntN(2) == 0:
+		data = g.pick(ir.V64)
+	default:
+		var args []ir.ID
+		for range w / 4 {
+			args = append(args, g.pick(ir.V32))
+		}
+		data = g.add(ir.Value{Op: ir.OpTuple, Type: ir.T, N: uint8(w / 4), Args: args})
+	}
+	v.Args = []ir.ID{base, off, m, data}
+	g.add(v)
+}
+
+var floatPreds = []ir.Pred{ir.FFalse, ir.FLT, ir.FEQ, ir.FLE, ir.FGT, ir.FLG, ir.FGE, ir.FO, ir.FU, ir.FNGE, ir.FNLG, ir.FNGT, ir.FNLE, ir.FNEQ, ir.FNLT, ir.FTrue}
+
+func (g *gen) fl() {
+	r := g.r
+	k := []ir.Kind{ir.F32, ir.F32, ir.F64, ir.F16}[r.IntN(4)]
+	t := ir.V32
+	x := g.vec32
+	if k == ir.F64 {
+		t, x = ir.V64, g.vec64
+	}
+	vecArg := func() ir.ID { return g.pick(t) }
+	fp := ir.FPIEEE
+	if r.IntN(4) == 0 {
+		fp |= ir.FP(r.IntN(4))
+	}
+	if r.IntN(2) == 0 {
+		fp |= ir.FPDX10
+	}
+	v := ir.Value{Type: t, Kind: k, FP: fp}
+	switch r.IntN(8) {
+	case 0, 1:
+		v.Op = []ir.Op{ir.OpFAdd, ir.OpFSub, ir.OpFMul}[r.IntN(3)]
+		v.Args = []ir.ID{vecArg(), x()}
+	case 2:
+		v.Op = ir.OpFMA
+		v.Args = []ir.ID{vecArg(), x(), x()}
+	case 3:
+		v.Op = []ir.Op{ir.OpFMin, ir.OpFMax}[r.IntN(2)]
+		v.Args = []ir.ID{vecArg(), x()}
+	case 4:
+		v.Op = []ir.Op{ir.OpFNeg, ir.OpFAbs, ir.OpFTrunc, ir.OpFCeil, ir.OpFFloor, ir.OpFRndne, ir.OpFRcp, ir.OpFSqrt, ir.OpFClamp, ir.OpFCanon}[r.IntN(10)]
+		v.Args = []ir.ID{vecArg()}
+	case 5:
+		v.Op, v.Type, v.Pred = ir.OpFCmp, ir.M, floatPreds[r.IntN(len(floatPreds))]
+		v.Args = []ir.ID{vecArg(), x()}
+	default:
+		v.Op = ir.OpCvt
+		c := []struct {
+			from, to ir.Kind
+		}{{ir.I32, ir.F32}, {ir.U32, ir.F32}, {ir.U8, ir.F32}, {ir.I16, ir.F32}, {ir.F64, ir.F32}, {ir.F16, ir.F32}, {ir.I32, ir.F64}, {ir.U32, ir.F64},
+			{ir.F32, ir.F64}, {ir.F32, ir.F16}, {ir.F32, ir.I32}, {ir.F32, ir.U32}, {ir.F64, ir.I32}, {ir.F64, ir.U32}}[r.IntN(14)]
+		v.From, v.Kind, v.Type = c.from, c.to, ir.V32
+		if c.to == ir.F64 {
+			v.Type = ir.V64
+		}
+		if c.from == ir.F64 {
+			v.Args = []ir.ID{g.pick(ir.V64)}
+		} else {
+			v.Args = []ir.ID{g.pick(ir.V32)}
+		}
+	}
+	g.add(v)
+}
+
+const (
+	ldsSize = 4096
+	memSize = 64 << 10
+)
+
+func randomFunc(r *rand.Rand, blocks, size int, float bool) *ir.Func {
+	g := &gen{r: r, f: &ir.Func{PC: 0x10000, Lanes: []int{32, 64}[r.IntN(2)]}, nv: 12, float: float}
+	for i := range blocks {
+		b := &ir.Block{Index: i, PC: uint32(i * 1024), Insts: 1 + r.IntN(20)}
+		g.f.Blocks = append(g.f.Blocks, b)
+	}
+	for _, b := range g.f.Blocks {
+		g.b, g.by = b, map[ir.Type][]ir.ID{}
+		for range size {
+			g.step()
+		}
+		switch {
+		case b.Index == blocks-1 || r.IntN(8) == 0:
+			b.Term = ir.Term{Kind: ir.TermExit, Exit: ir.ExitEndPgm, Next: 4}
+		case r.IntN(3) == 0:
+			b.Term = ir.Term{Kind: ir.TermJump, Then: r.IntN(blocks)}
+		default:
+			b.Term = ir.Term{Kind: ir.TermBranch, Cond: g.pick(ir.S1), Then: r.IntN(blocks), Else: r.IntN(blocks)}
+		}
+		if b.Term.Kind == ir.TermExit {
+			b.Term.Cond = ir.NoID
+		}
+	}
+	return g.f
+}
+
+// flat is a space of one writable piece of memory at va.
+type flat struct {
+	va uint64
+	b  []byte
+}
+
+func (f *flat) Translate(va uint64, a mem.Access) (unsafe.Pointer, uint64, mem.Access, *mem.Fault) {
+	if va < f.va || va >= f.va+uint64(len(f.b)) {
+		return nil, 0, 0, &mem.Fault{VA: va, Access: a, Kind: mem.FaultNotPresent}
+	}
+	return unsafe.Pointer(&f.b[va-f.va]), f.va + uint64(len(f.b)) - va, mem.Read | mem.Write, nil
+}
+
+type rig struct {
+	w     *wave.Wave
+	state []byte
+	lds   []byte
+	space *flat
+}
+
+func newRig(t testing.TB, lanes, nv int) *rig {
+	st, err := rt.Memory(wave.StateSize(lanes, nv, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lds, _ := rt.Memory(ldsSize + 4096)
+	mm, _ := rt.Memory(memSize + 8192)
+	g := &rig{w: &wave.Wave{}, state: st, lds: lds[:ldsSize], space: &flat{0x7000_0000_0000, mm}}
+	g.w.Bind(unsafe.Pointer(&st[0]), lanes, nv, 0)
+	g.w.Space = &mem.Space{Translator: g.space}
+	g.w.LDS, g.w.LDSLen = uint64(uintptr(unsafe.Pointer(&lds[0]))), ldsSize
+	return g
+}
+
+func (g *rig) free() {
+	rt.Free(g.state)
+	rt.Free(g.lds[:cap(g.lds)])
+	rt.Free(g.space.b)
+}
+
+func (g *rig) fill(seed uint64, lanes int) {
+	r := rand.New(rand.NewPCG(seed, 9))
+	gg := &gen{r: r}
+	for i := range 128 {
+		g.w.S[i] = uint32(gg.bits())
+	}
+	g.w.S[isa.SRegSCC] = r.Uint32N(2)
+	g.w.S[30], g.w.S[31] = uint32(g.space.va), uint32(g.space.va>>32)
+	if r.IntN(2) == 0 {
+		g.w.SetEXEC(^uint64(0))
+	}
+	for n := range g.w.NVGPR {
+		v := g.w.VGPR(n)
+		for l := range v {
+			v[l] = uint32(gg.bits())
+		}
+	}
+	for i := range g.lds {
+		g.lds[i] = byte(r.Uint32())
+	}
+	for i := range g.space.b {
+		g.space.b[i] = byte(r.Uint32())
+	}
+	g.w.Fuel = 60
+}
+
+type noSlow struct{ t testing.TB }
+
+func (s noSlow) do(w *wave.Wave, o *operands) ir.Exit {
+	// The test's memory is one piece: an access can be done with the oracle's code.
+	or := &oracle{f: o.f, w: w, vals: map[ir.ID][][64]uint64{}, lds: unsafe.Slice((*byte)(unsafe.Pointer(uintptr(w.LDS))), w.LDSLen)}
+	for n, id := range o.v.Args {
+		if id == ir.NoID {
+			continue
+		}
+		v := o.f.V(id)
+		k := max(1, int(v.N))
+		x := make([][64]uint64, k)
+		for i := range k {
+			for l := range o.f.Lanes {
+				if v.Type == ir.M {
+					x[0][0] = o.maskArg(n)
+				} else {
+					x[i][l] = o.read(n, i, l)
+				}
+			}
+		}
+		or.vals[id] = x
+	}
+	switch o.v.Op {
+	case ir.OpLoad:
+		or.load(o.h.id, o.v)
+		for i, x := range or.vals[o.h.id] {
+			for l := range o.f.Lanes {
+				o.write(i, l, x[l])
+			}
+		}
+	case ir.OpStore:
+		or.store(o.v)
+	default:
+		s.t.Fatalf("no slow path for %s", o.v.Op)
+	}
+	// Fill the TLB as the real one does.
+	for l := range o.f.Lanes {
+		if o.v.Space == ir.Global && or.mask(o.v.Args[2])>>uint(l)&1 != 0 {
+			a := or.addr(o.v, l)
+			testTLB.Lookup(a, mem.Read|mem.Write)
+			testTLB.Lookup(a+uint64(o.v.Width)-1, mem.Read|mem.Write)
+		}
+	}
+	return ir.ExitNone
+}
+
+var testTLB *mem.TLB
+
+func compare(t *testing.T, seed uint64, f *ir.Func) bool {
+	t.Helper()
+	if err := ir.Verify(f); err != nil {
+		t.Fatalf("seed %d: bad test: %v", seed, err)
+	}
+	p, err := Compile(f)
+	if err != nil {
+		t.Fatalf("seed %d: %v", seed, err)
+	}
+	var cm rt.CodeMemory
+	defer cm.Close()
+	ip, err := install(&cm, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := newRig(t, f.Lanes, 12), newRig(t, f.Lanes, 12)
+	defer a.free()
+	defer b.free()
+	a.fill(seed, f.Lanes)
+	b.fill(seed, f.Lanes)
+	o := &oracle{f: f, w: a.w, lds: a.lds}
+	ea := o.run(0)
+	tlb := mem.NewTLB()
+	testTLB = tlb
+	m := &machine{tlb: tlb, slow: noSlow{t}}
+	tlb.Enter(b.w.Space)
+	eb := m.execute(b.w, ip, 0)
+	tlb.Close()
+	m.close()
+	var diff []string
+	d := func(format string, x ...any) {
+		if len(diff) < 12 {
+			diff = append(diff, fmt.Sprintf(format, x...))
+		}
+	}
+	if ea != eb || a.w.PC != b.w.PC || a.w.Fuel != b.w.Fuel {
+		d("exit %d pc %#x fuel %d, want %d %#x %d", eb, b.w.PC, b.w.Fuel, ea, a.w.PC, a.w.Fuel)
+	}
+	for i := range a.w.S {
+		if a.w.S[i] != b.w.S[i] {
+			d("s%d = %#x, want %#x", i, b.w.S[i], a.w.S[i])
+		}
+	}
+	for n := range a.w.NVGPR {
+		x, y := a.w.VGPR(n), b.w.VGPR(n)
+		for l := range x {
+			if x[l] != y[l] {
+				d("v%d lane %d = %#x, want %#x", n, l, y[l], x[l])
+			}
+		}
+	}
+	for name, m := range map[string][2][]byte{"LDS": {a.lds, b.lds}, "memory": {a.space.b, b.space.b}} {
+		for i := range m[0] {
+			if m[0][i] != m[1][i] {
+				d("%s at %#x = %#x, want %#x", name, i, m[1][i:i+8], m[0][i:i+8])
+				break
+			}
+		}
+	}
+	if len(diff) > 0 {
+		t.Errorf("seed %d, %d lanes, %d values:\n  %s", seed, f.Lanes, len(f.Values), strings.Join(diff, "\n  "))
+	}
+	return len(diff) == 0
+}
+
+func TestSeed(t *testing.T) {
+	s := os.Getenv("SEED")
+	if s == "" {
+		t.Skip("set SEED to look at one random program")
+	}
+	seed, _ := strconv.ParseUint(s, 10, 64)
+	f := seedFunc(seed)
+	compare(t, seed, f)
+	t.Log("\n" + f.String())
+}
+
+func seedFunc(seed uint64) *ir.Func {
+	r := rand.New(rand.NewPCG(seed, 5))
+	blocks := 1 + r.IntN(4)
+	size := []int{3, 8, 20, 60, 150}[r.IntN(5)]
+	return randomFunc(r, blocks, size, seed%2 == 1)
+}
+
+func TestRandom(t *testing.T) {
+	if !rt.CPU.AVX512 {
+		t.Skip("no AVX-512")
+	}
+	n := 400
+	if testing.Short() {
+		n = 200
+	}
+	bad := 0
+	for seed := range uint64(n) {
+		if !compare(t, seed, seedFunc(seed)) {
+			if bad++; bad > 5 {
+				t.Fatal("too many differences")
+			}
+		}
+	}
+}

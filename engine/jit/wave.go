@@ -1,0 +1,309 @@
+package jit
+
+import (
+	"encoding/binary"
+
+	"github.com/pumice-gpu/pumice/engine/ir"
+	"github.com/pumice-gpu/pumice/engine/jit/x86"
+)
+
+// classify says where an operation is done.
+func (c *compiler) classify(v *ir.Value) class {
+	switch v.Op {
+	case ir.OpConst, ir.OpPC, ir.OpLaneID, ir.OpUndef, ir.OpSplat, ir.OpTuple, ir.OpElem:
+		return classFree
+	case ir.OpVSet, ir.OpVGet:
+		return classVector
+	case ir.OpMSet:
+		return classScalar // add decides
+	}
+	uniform := v.Type.Uniform() || v.Type == ir.Void
+	if v.Type == ir.M {
+		if v.Op == ir.OpMGet || v.Op == ir.OpSToM {
+			return classScalar
+		}
+		uniform = false
+	}
+	for _, a := range v.Args {
+		if a != ir.NoID && isVec(c.v(a).Type) {
+			uniform = false
+		}
+	}
+	switch {
+	case v.Op.Memory():
+		if v.Space == ir.LDS && c.canLDS(v) {
+			return classVector
+		}
+		return classWave
+	case v.Op.Cross():
+		return classWave
+	case uniform && c.canScalar(v):
+		return classScalar
+	case !uniform && c.canVector(v):
+		return classVector
+	}
+	return classWave
+}
+
+// place is where a helper finds or puts a component.
+type place struct {
+	kind uint8
+	wide bool
+	vec  bool
+	off  int32
+	x    uint64
+}
+
+const (
+	placeConst = iota // x
+	placeState        // state + off
+	placeFrame        // frame + off
+)
+
+// placeOf describes component k between segments.
+func (c *compiler) placeOf(k int32) place {
+	m := &c.comps[k]
+	if x, ok := c.isConst(m.id); ok {
+		return place{kind: placeConst, x: x, wide: m.wide}
+	}
+	if m.home >= 0 {
+		return place{kind: placeState, off: m.home, wide: m.wide, vec: m.kind == compZ}
+	}
+	return place{kind: placeFrame, off: c.slot(k), wide: m.wide, vec: m.kind == compZ}
+}
+
+func (c *compiler) helperInfo(id ir.ID) *helperInfo {
+	v := c.v(id)
+	h := &helperInfo{id: id}
+	for _, arg := range v.Args {
+		var ps []place
+		if arg != ir.NoID {
+			for _, k := range c.vals[arg].comps {
+				ps = append(ps, c.placeOf(k))
+			}
+			if len(ps) == 0 {
+				x, _ := c.isConst(arg)
+				ps = append(ps, place{kind: placeConst, x: c.trim(arg, x)})
+			}
+		}
+		h.args = append(h.args, ps)
+	}
+	for _, k := range c.vals[id].comps {
+		h.res = append(h.res, place{kind: placeFrame, off: c.slot(k), wide: c.comps[k].wide})
+	}
+	return h
+}
+
+// helper leaves to Go for operation id and comes back behind it.
+func (c *compiler) helper(id ir.ID) {
+	a := &c.a
+	c.p.slots[id] = c.helperInfo(id)
+	c.p.helpers++
+	resume := a.NewLabel()
+	a.MovMI(4, x86.M(rFrame, frameOp), int32(id))
+	a.LeaL(x86.RAX, resume, 0)
+	a.GS(x86.MOVS, 8, x86.M(rFrame, frameResume), x86.RAX)
+	a.MovI(x86.RAX, retHelper)
+	a.Ret()
+	a.Bind(resume)
+}
+
+// coldHelper is a label that does id with the helper and continues behind it at the returned second label.
+func (c *compiler) coldHelper(id ir.ID) (slow, done x86.Label) {
+	a := &c.a
+	slow, done = a.NewLabel(), a.NewLabel()
+	info := c.helperInfo(id)
+	c.p.slots[id] = info
+	c.tails = append(c.tails, func() {
+		a.Bind(slow)
+		a.MovMI(4, x86.M(rFrame, frameOp), int32(id))
+		a.LeaL(x86.RAX, done, 0)
+		a.GS(x86.MOVS, 8, x86.M(rFrame, frameResume), x86.RAX)
+		a.MovI(x86.RAX, retHelper)
+		a.Ret()
+	})
+	return slow, done
+}
+
+// waveOp emits an operation that is a segment of its own.
+func (c *compiler) waveOp(id ir.ID) {
+	v := c.v(id)
+	switch v.Op {
+	case ir.OpReadLane:
+		c.readLane(id, v)
+	case ir.OpReadFirst:
+		c.readFirst(id, v)
+	case ir.OpWriteLane:
+		c.writeLane(id, v)
+	case ir.OpPermConst:
+		c.permConst(id, v)
+	case ir.OpBPermute:
+		c.bpermute(id, v)
+	case ir.OpSLoad:
+		c.sload(id, v)
+	case ir.OpLoad, ir.OpStore:
+		if v.Space == ir.Global && c.canGlobal(v) {
+			c.global(id, v)
+			return
+		}
+		c.helper(id)
+	default:
+		c.helper(id)
+	}
+}
+
+// at is strip q of a vector component between segments.
+func (c *compiler) at(k int32, q int) x86.RM {
+	m := &c.comps[k]
+	if m.home >= 0 {
+		return x86.M(rState, m.home+int32(64*q))
+	}
+	return x86.M(rFrame, c.slot(k)+int32(64*q))
+}
+
+// gin loads a uniform value into a register.
+func (c *compiler) gin(r x86.Reg, id ir.ID) {
+	if x, ok := c.isConst(id); ok {
+		c.a.MovI(r, c.trim(id, x))
+		return
+	}
+	c.a.G(x86.MOV, c.widthOf(id), r, c.memOf(c.vals[id].comps[0]))
+}
+
+// gout stores a uniform result.
+func (c *compiler) gout(id ir.ID, i int, r x86.Reg) {
+	k := c.vals[id].comps[i]
+	c.a.GS(x86.MOVS, c.gsize(k), x86.M(rFrame, c.slot(k)), r)
+}
+
+// vectorArg gives the memory of a 32-bit vector value indexed by lane in register ix (bytes 4·lane), if it has one.
+func (c *compiler) vectorArg(id ir.ID) (base x86.Reg, off int32, ok bool) {
+	ks := c.vals[id].comps
+	if len(ks) != 1 || c.comps[ks[0]].kind != compZ {
+		return 0, 0, false
+	}
+	m := &c.comps[ks[0]]
+	if m.home >= 0 {
+		return rState, m.home, true
+	}
+	return rFrame, c.slot(ks[0]), true
+}
+
+func (c *compiler) readLane(id ir.ID, v *ir.Value) {
+	base, off, ok := c.vectorArg(v.Args[0])
+	if !ok {
+		c.helper(id)
+		return
+	}
+	c.gin(x86.RCX, v.Args[1])
+	c.a.AluI(x86.AND, 4, x86.R(x86.RCX), int32(c.lanes-1))
+	c.a.G(x86.MOV, 4, x86.RAX, x86.MX(base, x86.RCX, 4, off))
+	c.gout(id, 0, x86.RAX)
+}
+
+func (c *compiler) readFirst(id ir.ID, v *ir.Value) {
+	base, off, ok := c.vectorArg(v.Args[0])
+	if !ok {
+		c.helper(id)
+		return
+	}
+	a := &c.a
+	c.gin(x86.RCX, v.Args[1])
+	a.Alu(x86.XOR, 4, x86.RAX, x86.R(x86.RAX))
+	a.G(x86.TZCNT, 8, x86.RCX, x86.R(x86.RCX))
+	a.Cmov(x86.B, 8, x86.RCX, x86.R(x86.RAX)) // no lane: lane 0
+	a.G(x86.MOV, 4, x86.RAX, x86.MX(base, x86.RCX, 4, off))
+	c.gout(id, 0, x86.RAX)
+}
+
+func (c *compiler) writeLane(id ir.ID, v *ir.Value) {
+	ks := c.vals[v.Args[0]].comps
+	if len(ks) != 1 || c.comps[ks[0]].kind != compZ {
+		c.helper(id)
+		return
+	}
+	a := &c.a
+	d := c.slot(c.vals[id].comps[0])
+	for q := range c.strips {
+		a.E(x86.VMOVDQU32, x86.L512, 0, 0, c.at(ks[0], q), noMod)
+		a.E(x86.VMOVDQU32S, x86.L512, 0, 0, x86.M(rFrame, d+int32(64*q)), noMod)
+	}
+	c.gin(x86.RCX, v.Args[2])
+	a.AluI(x86.AND, 4, x86.R(x86.RCX), int32(c.lanes-1))
+	c.gin(x86.RAX, v.Args[1])
+	a.GS(x86.MOVS, 4, x86.MX(rFrame, x86.RCX, 4, d), x86.RAX)
+}
+
+// permConst gathers by a constant table of source lanes.
+func (c *compiler) permConst(id ir.ID, v *ir.Value) {
+	base, off, ok := c.vectorArg(v.Args[0])
+	t, isTab := v.Aux.(*[64]int8)
+	if !ok || !isTab {
+		c.helper(id)
+		return
+	}
+	a := &c.a
+	const L = x86.L512
+	d := c.slot(c.vals[id].comps[0])
+	for q := range c.strips {
+		// Lanes whose source is in the same strip need one permute; others gather.
+		var ix [16]uint32
+		mask, local := uint64(0), true
+		for l := range 16 {
+			s := int(t[16*q+l])
+			if s < 0 || s >= c.lanes {
+				continue
+			}
+			mask |= 1 << l
+			ix[l] = uint32(s)
+			local = local && s/16 == q
+		}
+		var b [64]byte
+		for l, x := range ix {
+			if local {
+				x &= 15
+			}
+			binary.LittleEndian.PutUint32(b[4*l:], x)
+		}
+		a.MovI(x86.RAX, mask)
+		a.X(x86.KMOVWG, x86.L128, 1, 0, x86.R(x86.RAX))
+		a.E(x86.VMOVDQU32, L, 1, 0, x86.ML(a.Const(b[:], 64), 0), noMod)
+		if local {
+			a.E(x86.VPERMD, L, 0, 1, x86.M(base, off+int32(64*q)), x86.Zeroed(1))
+		} else {
+			a.E(x86.VPXORD, L, 0, 0, x86.V(0), noMod)
+			a.E(x86.VPGATHERDD, L, 0, 0, x86.MV(base, 1, 4, off), x86.Masked(1))
+		}
+		a.E(x86.VMOVDQU32S, L, 0, 0, x86.M(rFrame, d+int32(64*q)), noMod)
+	}
+}
+
+// bpermute: each lane reads data from the lane it names; an inactive source gives 0.
+func (c *compiler) bpermute(id ir.ID, v *ir.Value) {
+	base, off, ok := c.vectorArg(v.Args[0])
+	ixs := c.vals[v.Args[1]].comps
+	if !ok || len(ixs) != 1 || c.comps[ixs[0]].kind != compZ {
+		c.helper(id)
+		return
+	}
+	a := &c.a
+	const L = x86.L512
+	d := c.slot(c.vals[id].comps[0])
+	c.gin(x86.RAX, v.Args[2])
+	a.E(x86.VPBROADCASTDG, L, 4, 0, x86.R(x86.RAX), noMod) // active lanes 0–31
+	a.GI8(x86.SHR, 8, x86.R(x86.RAX), 32)
+	a.E(x86.VPBROADCASTDG, L, 5, 0, x86.R(x86.RAX), noMod) // 32–63
+	for q := range c.strips {
+		a.E(x86.VPBROADCASTD, L, 1, 0, x86.ML(a.Const32(uint32(c.lanes-1)), 0), noMod)
+		a.E(x86.VPANDD, L, 1, 1, c.at(ixs[0], q), noMod)
+		a.E(x86.VMOVDQU32, L, 2, 0, x86.V(4), noMod)
+		a.E(x86.VPTESTMD, L, 2, 1, x86.ML(a.Const32(32), 0).Bcast(), noMod)
+		a.E(x86.VMOVDQU32, L, 2, 0, x86.V(5), x86.Masked(2))
+		a.E(x86.VPANDD, L, 3, 1, x86.ML(a.Const32(31), 0).Bcast(), noMod)
+		a.E(x86.VPSRLVD, L, 2, 2, x86.V(3), noMod)
+		a.E(x86.VPTESTMD, L, 1, 2, x86.ML(a.Const32(1), 0).Bcast(), noMod)
+		a.E(x86.VPXORD, L, 0, 0, x86.V(0), noMod)
+		a.E(x86.VPGATHERDD, L, 0, 0, x86.MV(base, 1, 4, off), x86.Masked(1))
+		a.E(x86.VMOVDQU32S, L, 0, 0, x86.M(rFrame, d+int32(64*q)), noMod)
+	}
+}
