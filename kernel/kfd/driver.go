@@ -238,6 +238,9 @@ func (f *kfdFile) Ioctl(cmd uint32, arg uintptr) error {
 	c, ok := kfd.Lookup(r.Nr())
 	h := handlers[r.Nr()]
 	if r.Type() != kfd.Type || !ok || h == nil {
+		if r.Type() == kfd.Type && r.Nr() >= kfd.NrIPCImportHandle && r.Nr() <= kfd.NrPCSample {
+			return unix.EINVAL
+		}
 		return unix.ENOTTY
 	}
 	// The caller's size says how much goes in and out, ours how much there is at least; the rest is zero.

@@ -210,7 +210,9 @@ func (s *Sysfs) Realpath(p string) (string, error) {
 }
 
 // Walk calls f for every path in order. content is nil but for regular files; it renders the file anew at each call.
-func (s *Sysfs) Walk(f func(p string, st Stat, content func() string, target string)) { s.walk("", s.root, f) }
+func (s *Sysfs) Walk(f func(p string, st Stat, content func() string, target string)) {
+	s.walk("", s.root, f)
+}
 
 func (s *Sysfs) walk(p string, e *entry, f func(string, Stat, func() string, string)) {
 	names := make([]string, 0, len(e.children))

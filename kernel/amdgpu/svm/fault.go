@@ -76,6 +76,12 @@ func (s *SVM) faultOnce(addr uint64, write bool) error {
 		}
 		return err
 	}
+	if !fits(r, v) && !s.cfg.Mistakes.CrossVMA {
+		if _, err := s.dissolve(r, "GPU fault"); err != nil {
+			return err
+		}
+		return mm.EAGAIN
+	}
 	err = s.mapRange(r, a, migratePreferred, ro, "GPU fault")
 	if errors.Is(err, mm.EFAULT) { // unmapped meanwhile: find out in the next round
 		return mm.EAGAIN

@@ -48,6 +48,12 @@ func (s *SVM) mapInterval(start, end uint64, a Attrs, mode migrateMode, cause st
 		if err != nil {
 			return err
 		}
+		if !fits(r, v) && !s.cfg.Mistakes.CrossVMA {
+			if _, err := s.dissolve(r, cause); err != nil {
+				return err
+			}
+			continue
+		}
 		if err := s.mapRange(r, a, mode, ro, cause); err != nil {
 			return err
 		}
@@ -74,6 +80,9 @@ func wanted(a Attrs, ro bool) PTEFlags {
 // mapRange is the funnel: everything that maps a range comes here. svmLock is held. EAGAIN: the process changed
 // meanwhile; the caller tries again.
 func (s *SVM) mapRange(r *svmRange, a Attrs, mode migrateMode, ro bool, cause string) error {
+	if r.r.Flags()&gpusvm.FlagUnmapped != 0 {
+		return mm.EAGAIN // left over from a munmap: the collector makes room for a new range first
+	}
 	f := wanted(a, ro)
 	for try := 0; ; try++ {
 		s.migrate(r, a, mode, cause)

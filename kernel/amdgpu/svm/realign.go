@@ -2,56 +2,75 @@ package svm
 
 import "github.com/pumice-gpu/pumice/kernel/mm"
 
-// realignBoundary makes start and end boundaries of svm ranges, which cannot be split: a range that crosses one is taken
-// away, what is left of it outside of [start, end) gets an empty range and is left to the restore worker (XNACK off).
-// kick says that queues are stopped for it and a restore should run at once. svmLock is held.
+// realignBoundary makes start and end boundaries of svm ranges, which cannot be split: a range that crosses one is
+// dissolved. kick says that queues are stopped for it and a restore should run at once (XNACK off). svmLock is held.
 func (s *SVM) realignBoundary(start, end uint64) (kick bool, err error) {
-	var cross []*svmRange
 	for _, at := range []uint64{start, end - 1} {
-		if g := s.g.Find(at); g != nil && (g.Start < start || g.End > end) {
-			if r := of(g); len(cross) == 0 || cross[0] != r {
-				cross = append(cross, r)
-			}
+		g := s.g.Find(at)
+		if g == nil || g.Start >= start && g.End <= end {
+			continue
 		}
-	}
-	if cross == nil {
-		return false, nil
-	}
-	s.g.NotifierLock.RLock()
-	for _, r := range cross {
-		kick = kick || r.mapped
-	}
-	s.g.NotifierLock.RUnlock()
-	if kick {
-		s.beginRestore("realign")
-	}
-	var rest [][2]uint64
-	for _, r := range cross {
-		s.suppressRestore(r)
-		if err := s.g.Evict(r.r); err != nil {
-			s.allowRestore(r)
+		k, err := s.dissolve(of(g), "realign")
+		kick = kick || k
+		if err != nil {
 			if s.cfg.Mistakes.RealignLeavesCounter {
 				return false, err
 			}
 			return kick, err
 		}
-		s.removeRange(r)
-		if r.r.Start < start {
-			rest = append(rest, [2]uint64{r.r.Start, start})
-		}
-		if r.r.End > end {
-			rest = append(rest, [2]uint64{end, r.r.End})
-		}
-	}
-	s.vm.FlushTLB()
-	for _, x := range rest {
-		s.placeholders(x[0], x[1])
 	}
 	return kick, nil
 }
 
-// placeholders makes empty ranges over [start, end), stretch by stretch, for the restore worker to map.
+// dissolve takes a range away whose boundaries fit no more, to attributes or to VMAs. What is in VRAM goes home first.
+// With XNACK off, empty ranges that fit are made in its place and left to the restore worker; stopped says that queues
+// were stopped for that. svmLock is held.
+func (s *SVM) dissolve(r *svmRange, cause string) (stopped bool, err error) {
+	if !s.cfg.XNACK {
+		s.g.NotifierLock.RLock()
+		stopped = r.mapped
+		s.g.NotifierLock.RUnlock()
+		if stopped {
+			s.beginRestore(cause)
+		}
+		s.suppressRestore(r)
+	}
+	if err := s.g.Evict(r.r); err != nil {
+		if !s.cfg.XNACK {
+			s.allowRestore(r)
+		}
+		return stopped, err
+	}
+	s.removeRange(r)
+	s.vm.FlushTLB()
+	if !s.cfg.XNACK {
+		s.placeholders(r.r.Start, r.r.End)
+	}
+	return stopped, nil
+}
+
+// fits reports whether r lies inside VMA v: a range that was made inside one VMA may cross two after mprotect or a new
+// mmap.
+func fits(r *svmRange, v mm.VMA) bool { return r.r.Start >= v.Start && r.r.End <= v.End }
+
+// placeholders makes empty ranges over [start, end), by attributes and VMAs, for the restore worker to map.
 func (s *SVM) placeholders(start, end uint64) {
+	s.survivors(start, end, func(lo, hi uint64, a Attrs) {
+		for addr := lo; addr < hi; {
+			r, _, err := s.insert(addr, lo, hi, false)
+			if err != nil {
+				addr += mm.PageSize
+				continue
+			}
+			s.enqueue(r, opRestore, 0, 0)
+			s.beginRestore("realign")
+			addr = r.r.End
+		}
+	})
+}
+
+// survivors calls fn for each accessible stretch of [start, end) that a VMA backs, cut at VMA bounds.
+func (s *SVM) survivors(start, end uint64, fn func(lo, hi uint64, a Attrs)) {
 	for _, g := range s.attrs.cover(start, end) {
 		if g.Value.Access == AccessNone {
 			continue
@@ -61,17 +80,19 @@ func (s *SVM) placeholders(start, end uint64) {
 			if !ok || v.Start >= g.End {
 				break
 			}
-			addr = max(addr, v.Start)
-			r, _, err := s.insert(addr, max(g.Start, v.Start), min(g.End, v.End), v.Prot&mm.ProtWrite == 0)
-			if err != nil {
-				addr += mm.PageSize
-				continue
-			}
-			s.enqueue(r, opRestore, 0, 0)
-			s.beginRestore("realign")
-			addr = r.r.End
+			lo, hi := max(addr, v.Start), min(g.End, v.End)
+			fn(lo, hi, g.Value)
+			addr = hi
 		}
 	}
+}
+
+// nextVMA returns the first VMA that ends above addr.
+func (s *SVM) nextVMA(addr uint64) (mm.VMA, bool) {
+	l := s.cfg.Space.MmapLock()
+	l.RLock()
+	defer l.RUnlock()
+	return s.cfg.Space.FindVMA(addr)
 }
 
 // invalidateInterval takes what is mapped in [start, end) away, whole ranges of it, so that the GPU asks again (XNACK on)

@@ -87,6 +87,7 @@ type Mistakes struct {
 	SkipTLBFlush         bool // notifier clears PTEs but not TLBs (#10)
 	RestoreDropsRequeued bool // a range invalidated while it is being restored is forgotten (#33)
 	RestoreBeforeGC      bool // RESTORE wins over UNMAP
+	ResumeUnlocked       bool // queues resume in the middle of a realignment
 	ResumeEarly          bool // queues resume although new evictions came
 	CrossVMA             bool // ranges mapped past the end of their VMA (#5)
 	IgnoreReadOnly       bool // VMA rights not looked at

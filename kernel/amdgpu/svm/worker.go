@@ -45,28 +45,7 @@ func (s *SVM) collect(j job) {
 	if !partial || s.cfg.XNACK {
 		return
 	}
-	for _, g := range s.attrs.cover(r.Start, r.End) {
-		if g.Value.Access == AccessNone {
-			continue
-		}
-		for addr := g.Start; addr < g.End; {
-			v, ok := s.nextVMA(addr)
-			if !ok || v.Start >= g.End {
-				break
-			}
-			lo, hi := max(addr, v.Start), min(g.End, v.End)
-			s.rebuild(lo, hi, g.Value)
-			addr = hi
-		}
-	}
-}
-
-// nextVMA returns the first VMA that ends above addr.
-func (s *SVM) nextVMA(addr uint64) (mm.VMA, bool) {
-	l := s.cfg.Space.MmapLock()
-	l.RLock()
-	defer l.RUnlock()
-	return s.cfg.Space.FindVMA(addr)
+	s.survivors(r.Start, r.End, s.rebuild)
 }
 
 // rebuild maps [start, end), inside one VMA, or leaves it to the restore worker.
@@ -149,8 +128,13 @@ func (s *SVM) onlyFailed(r *svmRange) bool {
 	return len(s.restore.list) > 0 && s.restore.list[0] == r
 }
 
-// endRestore resumes the queues if nothing was invalidated since n evictions were counted.
+// endRestore resumes the queues if nothing was invalidated since n evictions were counted. It takes svmLock: who
+// dissolves a range has it off the lists for a while, and an empty list means nothing then.
 func (s *SVM) endRestore(n int64) bool {
+	if !s.cfg.Mistakes.ResumeUnlocked {
+		s.svmLock.Lock()
+		defer s.svmLock.Unlock()
+	}
 	s.g.NotifierLock.RLock()
 	s.work.Lock()
 	ok := s.idle() && s.evicted.CompareAndSwap(n, 0)
@@ -183,7 +167,11 @@ func (s *SVM) restoreRange(j job) error {
 		return nil
 	}
 	v, ok := s.vma(r.r.Start)
-	ro := ok && v.Prot&mm.ProtWrite == 0
+	if !ok || !fits(r, v) {
+		_, err := s.dissolve(r, "restore")
+		return err
+	}
+	ro := v.Prot&mm.ProtWrite == 0
 	err := s.mapRange(r, a, migrateNone, ro, "restore")
 	s.event(EvRestore, r.r.Start, r.r.End, "", err)
 	if errors.Is(err, mm.EPERM) { // became read-only between the two looks
