@@ -41,7 +41,7 @@ type packet struct {
 const never = ^uint64(0)
 
 func newAQL(q *queue, c *mqd.Compute) (*aqlQueue, error) {
-	a := &aqlQueue{q: q, ring: c.RingBase, n: uint64(c.RingBytes) / aql.PacketSize, wptr: c.WptrAddr}
+	a := &aqlQueue{q: q}
 	// The read pointer's address leads to the record: its field says how far into the record it is.
 	off, err := q.vm.load32(c.RptrAddr + aql.ReadDispatchIDFieldBaseOffset - aql.ReadDispatchIDOffset)
 	if err != nil {
@@ -58,11 +58,21 @@ func newAQL(q *queue, c *mqd.Compute) (*aqlQueue, error) {
 	if a.next == 0 && atomic.LoadUint64(q.bell) == 0 {
 		atomic.StoreUint64(q.bell, never)
 	}
-	return a, a.reload()
+	return a, a.load(c)
 }
 
-// reload looks at write_dispatch_id: doorbells that rang while the queue was not loaded were lost.
 func (a *aqlQueue) reload() error {
+	c, err := mqd.DecodeCompute(a.q.dev.mqdGen, unsafe.Slice((*uint32)(a.q.mqd), mqd.ComputeWords))
+	if err != nil {
+		return err
+	}
+	return a.load(&c)
+}
+
+// load takes the ring from the MQD, which the driver may have changed while the queue was off, and looks at write_dispatch_id:
+// doorbells that rang meanwhile were lost.
+func (a *aqlQueue) load(c *mqd.Compute) error {
+	a.ring, a.n, a.wptr, a.q.rptr = c.RingBase, uint64(c.RingBytes)/aql.PacketSize, c.WptrAddr, c.RptrAddr
 	w, err := a.q.vm.load64(a.wptr)
 	if err != nil {
 		return err

@@ -74,7 +74,9 @@ type dispatchSched struct {
 
 func (c *cus) init(d *Device, workers int) {
 	c.dev = d
-	c.target = d.cfg.Target
+	if c.target = d.cfg.Target; c.target == nil {
+		c.target = isa.TargetByName(d.profile.Target)
+	}
 	c.proc = codeobj.LookupProcessor(d.profile.Target)
 	s := &d.profile.Shape
 	n, per := s.CUs, 1

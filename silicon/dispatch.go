@@ -97,6 +97,7 @@ func (a *aqlQueue) dispatch(p aql.DispatchPacket, slot uint64, x *packet) (taken
 	if k.lanes == 32 && !k.target.Wave32 {
 		return false, refuse(aql.ErrInvalidCode, "dispatch %d: a wave32 kernel on %s", a.next, k.target.Name)
 	}
+	k.target = k.target.Wave(k.lanes)
 	k.nvgpr, k.nacc = int(desc.ArchVGPRs(d.cus.proc)), int(desc.AccVGPRs(d.cus.proc))
 	k.waves = (int(items) + k.lanes - 1) / k.lanes
 	k.lds = int(p.GroupSegmentSize+511) &^ 511

@@ -76,7 +76,7 @@ func TestWalk(t *testing.T) {
 					m[page+i] = x
 				}
 			}
-			for range 200 {
+			for range 50 {
 				page := start>>12 + rapid.Uint64Range(0, 64*512-1).Draw(t, "probe")
 				if len(m) > 0 && rapid.Bool().Draw(t, "known") {
 					page = rapid.SampledFrom(slices.Sorted(maps.Keys(m))).Draw(t, "pick")

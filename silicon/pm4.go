@@ -204,23 +204,33 @@ type pm4Queue struct {
 }
 
 func newPM4(q *queue, c *mqd.Compute) (runner, error) {
-	p := &pm4Queue{q: q, ring: c.RingBase, words: uint64(c.RingBytes) / 4, wptrVA: c.WptrAddr, rptr: c.Wptr}
+	p := &pm4Queue{q: q, rptr: c.Wptr}
+	p.load(c)
 	// The MQD's rptr is a position in the ring; its wptr, which never wraps, says in which round.
 	if back := (c.Wptr - uint64(c.Rptr)) % p.words; back <= c.Wptr {
 		p.rptr = c.Wptr - back
 	}
 	p.wptr = p.rptr
 	p.m = pm4Machine{q: q, regs: &p.regs, drain: func() bool { return len(q.pending) == 0 }, launch: p.launch}
-	return p, p.reload()
+	p.load(c)
+	return p, nil
 }
 
 func (p *pm4Queue) reload() error {
+	c, err := mqd.DecodeCompute(p.q.dev.mqdGen, unsafe.Slice((*uint32)(p.q.mqd), mqd.ComputeWords))
+	if err == nil {
+		p.load(&c)
+	}
+	return err
+}
+
+func (p *pm4Queue) load(c *mqd.Compute) {
+	p.ring, p.words, p.wptrVA, p.q.rptr = c.RingBase, uint64(c.RingBytes)/4, c.WptrAddr, c.RptrAddr
 	if p.wptrVA != 0 {
 		if w, err := p.q.vm.load64(p.wptrVA); err == nil && w > p.wptr && w-p.rptr <= p.words {
 			p.wptr = w
 		}
 	}
-	return nil
 }
 
 func (p *pm4Queue) waits() bool      { return p.polling }

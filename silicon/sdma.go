@@ -34,19 +34,27 @@ type sdmaQueue struct {
 }
 
 func newSDMA(q *queue, s *mqd.SDMA) runner {
-	e := &sdmaQueue{q: q, ring: s.RingBase, bytes: uint64(s.RingBytes), wptrVA: s.WptrAddr, rptr: s.Rptr, wptr: s.Rptr}
-	_ = e.reload()
+	e := &sdmaQueue{q: q, rptr: s.Rptr, wptr: s.Rptr}
+	e.load(s)
 	return e
 }
 
 func (e *sdmaQueue) reload() error {
+	s, err := mqd.DecodeSDMA(e.q.dev.mqdGen, unsafe.Slice((*uint32)(e.q.mqd), mqd.SDMAWords))
+	if err == nil {
+		e.load(&s)
+	}
+	return err
+}
+
+func (e *sdmaQueue) load(s *mqd.SDMA) {
+	e.ring, e.bytes, e.wptrVA, e.q.rptr = s.RingBase, uint64(s.RingBytes), s.WptrAddr, s.RptrAddr
 	// A doorbell that rang while the queue was off the chip was lost; the write pointer in memory was not.
 	if e.wptrVA != 0 {
 		if w, err := e.q.vm.load64(e.wptrVA); err == nil && w > e.wptr && w-e.rptr <= e.bytes {
 			e.wptr = w
 		}
 	}
-	return nil
 }
 
 func (e *sdmaQueue) waits() bool      { return e.polling }
