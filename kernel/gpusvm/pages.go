@@ -19,9 +19,6 @@ const (
 	pagesUnmapped                    // mirror of FlagUnmapped
 )
 
-// neverSeq is the sequence number of pages that were never got.
-const neverSeq = ^uint64(0)
-
 // Pages are the addresses of one range as one device sees them.
 type Pages struct {
 	r   *Range
@@ -32,13 +29,12 @@ type Pages struct {
 	// Guarded by NotifierLock (written under read, by one getter at a time: DriverLock orders them).
 	addr    []pagemap.Addr
 	devmem  *pagemap.Pagemap // where device pages are
-	seq     uint64
-	written bool // the pages may be written through addr
+	written bool             // the pages may be written through addr
 }
 
 // NewPages hangs a set of addresses for dev on r.
 func (r *Range) NewPages(dev pagemap.Device) *Pages {
-	p := &Pages{r: r, dev: dev, seq: neverSeq}
+	p := &Pages{r: r, dev: dev}
 	r.Pages = append(r.Pages, p)
 	return p
 }
@@ -58,10 +54,11 @@ func (p *Pages) Writable() bool { return p.written }
 func (p *Pages) Addrs() []pagemap.Addr { return p.addr }
 
 // Valid reports whether the addresses are still what the process has there; NotifierLock is held. A driver asks last,
-// right before it writes page-table entries.
+// right before it writes page-table entries. The driver's Invalidate unmaps what it concerns, so that being mapped is
+// being valid; the notifier's sequence number cannot tell, since it moves for every change in the window.
 func (p *Pages) Valid() bool {
 	p.r.svm.NotifierLock.AssertRHeld()
-	return p.Mapped() && !p.r.window.notifier.ReadRetry(p.seq)
+	return p.Mapped()
 }
 
 // GetOptions of Pages.Get.
@@ -89,7 +86,7 @@ func (p *Pages) Get(o GetOptions) error {
 			g.NotifierLock.RUnlock()
 			return nil
 		}
-		p.unmap()
+		p.unmap() // got for reading only; the driver has cleared its entries
 		g.NotifierLock.RUnlock()
 
 		if !s.Get() {
@@ -121,7 +118,6 @@ func (p *Pages) Get(o GetOptions) error {
 			err = p.mapAll(pfns, o)
 		}
 		if err == nil {
-			p.seq = seq
 			p.written = !o.ReadOnly
 		} else {
 			p.unmap()
@@ -187,6 +183,12 @@ func (p *Pages) Unmap(inNotifier bool) {
 	p.unmap()
 }
 
+// UnmapLocked is Unmap for callers that hold NotifierLock for reading.
+func (p *Pages) UnmapLocked() {
+	p.r.svm.NotifierLock.AssertRHeld()
+	p.unmap()
+}
+
 // unmap is called with NotifierLock held.
 func (p *Pages) unmap() {
 	for _, a := range p.addr {
@@ -196,7 +198,7 @@ func (p *Pages) unmap() {
 			p.devmem.Ops.DeviceUnmap(p.dev, a)
 		}
 	}
-	p.addr, p.devmem, p.seq = nil, nil, neverSeq
+	p.addr, p.devmem = nil, nil
 	p.flags.Store(p.flags.Load() &^ (pagesDevmem | pagesDMA))
 }
 

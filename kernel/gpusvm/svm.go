@@ -16,6 +16,8 @@ var NotifierLockClass = &sched.Class{Name: "gpusvm notifier_lock", Rank: 600}
 type Ops struct {
 	// Invalidate is called before inv happens, with NotifierLock held for writing. w is the window it concerns.
 	Invalidate func(w *Window, inv *mm.Invalidation)
+	// RangeInit gives a new range its Driver part and Pages, before anybody can find it. May be nil.
+	RangeInit func(r *Range)
 	// RangeFree is called when the last reference of a range is dropped; its Pages must be unmapped by then, or be
 	// freed here. May be nil.
 	RangeFree func(r *Range)
@@ -250,6 +252,9 @@ func (g *SVM) insert(w *Window, addr uint64, o InsertOptions) (*Range, error) {
 		r.refs.Store(1)
 		if o.DevmemPossible && v.Anonymous() {
 			r.flags.Store(FlagMigrateDevmem)
+		}
+		if g.cfg.Ops.RangeInit != nil {
+			g.cfg.Ops.RangeInit(r)
 		}
 		g.NotifierLock.Lock()
 		i := sort.Search(len(w.ranges), func(i int) bool { return w.ranges[i].Start > start })

@@ -59,6 +59,19 @@ func (s *Set[V]) Next(addr uint64) (Seg[V], bool) {
 	return s.chunks[c][i], true
 }
 
+// Prev returns the last segment that ends at or below addr.
+func (s *Set[V]) Prev(addr uint64) (Seg[V], bool) {
+	c, i := s.locate(addr)
+	switch {
+	case i > 0:
+		return s.chunks[c][i-1], true
+	case c > 0:
+		ch := s.chunks[c-1]
+		return ch[len(ch)-1], true
+	}
+	return Seg[V]{}, false
+}
+
 // All yields the segments that overlap [start, end), in order. The set must not be changed meanwhile.
 func (s *Set[V]) All(start, end uint64) iter.Seq[Seg[V]] {
 	return func(yield func(Seg[V]) bool) {

@@ -72,6 +72,18 @@ func TestAgainstFlatModel(t *testing.T) {
 					t.Fatalf("after SplitAt(%d) the segment starts at %d", a, g.Start)
 				}
 			},
+			"prev": func(t *rapid.T) {
+				a := rapid.Uint64Range(0, size-1).Draw(t, "addr")
+				g, ok := s.Prev(a)
+				for i := uint64(0); i < a; i++ {
+					if h, found := s.Find(i); found && h.End <= a && (!ok || h.Start > g.Start) {
+						t.Fatalf("Prev(%d) = [%d, %d) %v, but there is [%d, %d)", a, g.Start, g.End, ok, h.Start, h.End)
+					}
+				}
+				if ok && g.End > a {
+					t.Fatalf("Prev(%d) ends at %d", a, g.End)
+				}
+			},
 			"set": func(t *rapid.T) {
 				a := rapid.Uint64Range(0, size-1).Draw(t, "addr")
 				next++

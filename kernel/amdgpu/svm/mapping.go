@@ -88,9 +88,13 @@ func (s *SVM) mapRange(r *svmRange, a Attrs, mode migrateMode, ro bool, cause st
 		s.migrate(r, a, mode, cause)
 		s.g.NotifierLock.RLock()
 		done := r.mapped && r.flags == f && r.p.Valid()
+		upgrade := r.mapped && f.Write && r.p.Valid() && !r.p.Writable()
 		s.g.NotifierLock.RUnlock()
 		if done {
 			return nil
+		}
+		if upgrade {
+			s.stopUsing(r, "rights")
 		}
 		err := r.p.Get(gpusvm.GetOptions{ReadOnly: !f.Write, Owner: s.owner()})
 		if errors.Is(err, mm.EOPNOTSUPP) && try < mapTries {
@@ -105,6 +109,16 @@ func (s *SVM) mapRange(r *svmRange, a Attrs, mode migrateMode, ro bool, cause st
 		}
 		return s.write(r, f, cause)
 	}
+}
+
+// stopUsing takes r's entries away while the process has not changed: the GPU asks again, or waits until they are back.
+func (s *SVM) stopUsing(r *svmRange, cause string) {
+	if !s.cfg.XNACK {
+		s.beginRestore(cause)
+		s.enqueue(r, opRestore, 0, 0)
+	}
+	s.unmapRange(r)
+	s.vm.FlushTLB()
 }
 
 // owner is who may use device pages where they are.

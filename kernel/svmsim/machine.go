@@ -1,0 +1,289 @@
+// Package svmsim is a small machine for the shared-virtual-memory driver to live in: processes, GPUs with page tables,
+// TLBs, video memory and queues, all simulated and all in one World.
+//
+// A GPU access is what a wave does: it needs a running queue, looks into the TLB, then into the page table, and on a miss
+// raises a retry fault (XNACK on) or dies (off). It happens between two calls into the World, so no other task sees half
+// of it. The driver above is the real one (package svm); nothing here helps it.
+package svmsim
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/pumice-gpu/pumice/kernel/amdgpu/svm"
+	"github.com/pumice-gpu/pumice/kernel/fence"
+	"github.com/pumice-gpu/pumice/kernel/mm"
+	"github.com/pumice-gpu/pumice/kernel/mm/sim"
+	"github.com/pumice-gpu/pumice/kernel/pagemap"
+	"github.com/pumice-gpu/pumice/kernel/sched"
+)
+
+// Config describes a machine.
+type Config struct {
+	GPUs      int
+	VRAM      uint64 // bytes for each GPU
+	RAM       int    // pages; 0 is no limit
+	XNACK     bool
+	Policy    svm.EvictPolicy
+	SameHive  bool     // GPUs reach each other's memory
+	Chunks    []uint64 // sizes of svm ranges; nil: the driver's
+	Notifier  uint64   // notifier window; 0: the driver's
+	Mistakes  svm.Mistakes
+	FailAlloc func() bool
+	// Event, if not nil, is told what the drivers do.
+	Event func(gpu int, p *Process, e svm.Event)
+}
+
+// Machine is memory and GPUs.
+type Machine struct {
+	World sched.World
+	Mem   *sim.Memory
+	GPUs  []*GPU
+	cfg   Config
+}
+
+// New makes a machine in w.
+func New(w sched.World, cfg Config) *Machine {
+	m := &Machine{World: w, cfg: cfg, Mem: sim.New(w, sim.Config{Pages: cfg.RAM, FailAlloc: cfg.FailAlloc})}
+	for i := range cfg.GPUs {
+		g := &GPU{m: m, Index: i, dma: map[uint64]mm.Folio{}}
+		for range cfg.VRAM >> mm.PageShift {
+			g.vram = append(g.vram, make([]byte, mm.PageSize))
+		}
+		var hive any = g
+		if cfg.SameHive {
+			hive = m
+		}
+		g.Driver = svm.NewGPU(w, m.Mem, g, hive, cfg.VRAM, cfg.Policy)
+		m.GPUs = append(m.GPUs, g)
+	}
+	return m
+}
+
+// GPU is one device: video memory, and the bus addresses it may use. It implements svm.Memory.
+type GPU struct {
+	Index  int
+	Driver *svm.GPU
+	m      *Machine
+	vram   [][]byte
+	dma    map[uint64]mm.Folio
+	next   uint64
+}
+
+// MapPage gives a system page a bus address.
+func (g *GPU) MapPage(f mm.Folio, write bool) (pagemap.Addr, error) {
+	g.next++
+	g.dma[g.next] = f
+	return pagemap.Addr{Addr: g.next, Proto: pagemap.System}, nil
+}
+
+// UnmapPage takes it back.
+func (g *GPU) UnmapPage(a pagemap.Addr) { delete(g.dma, a.Addr) }
+
+// peerShift is where an address of another GPU's memory holds its index.
+const peerShift = 40
+
+// DeviceMap returns how dev reaches page i of g's memory.
+func (g *GPU) DeviceMap(dev pagemap.Device, i uint64) (pagemap.Addr, error) {
+	if dev == pagemap.Device(g) {
+		return pagemap.Addr{Addr: i, Proto: pagemap.VRAM}, nil
+	}
+	if !g.m.cfg.SameHive {
+		return pagemap.Addr{}, errors.New("svmsim: no link between the GPUs")
+	}
+	return pagemap.Addr{Addr: uint64(g.Index)<<peerShift | i, Proto: pagemap.Peer}, nil
+}
+
+// DeviceUnmap has nothing to take back.
+func (g *GPU) DeviceUnmap(pagemap.Device, pagemap.Addr) {}
+
+// CopyToVRAM is the copy engine; a nil page gives zeroes.
+func (g *GPU) CopyToVRAM(i uint64, from mm.Folio) error {
+	if from == nil {
+		clear(g.vram[i])
+		return nil
+	}
+	copy(g.vram[i], g.page(from))
+	return nil
+}
+
+// CopyToRAM copies back.
+func (g *GPU) CopyToRAM(to mm.Folio, i uint64) error {
+	copy(to.Data(), g.vram[i])
+	return nil
+}
+
+// page returns the bytes of any page, system or another GPU's.
+func (g *GPU) page(f mm.Folio) []byte {
+	if pm := pagemap.Of(f); pm != nil {
+		_, i := f.Device()
+		return pm.Ops.(*GPU).vram[i]
+	}
+	return f.Data()
+}
+
+// bytes returns the memory at a, as g's page-table entry for addr names it.
+func (g *GPU) bytes(addr uint64, a pagemap.Addr) []byte {
+	switch a.Proto {
+	case pagemap.VRAM:
+		return g.vram[a.Addr]
+	case pagemap.Peer:
+		return g.m.GPUs[a.Addr>>peerShift].vram[a.Addr&(1<<peerShift-1)]
+	}
+	f := g.dma[a.Addr]
+	if f == nil || f.Data() == nil {
+		g.m.World.Fail(fmt.Errorf("svmsim: GPU %d at %#x uses bus address %#x after it was unmapped", g.Index, addr, a.Addr))
+	}
+	return f.Data()
+}
+
+// Mappings returns how many bus addresses are in use.
+func (g *GPU) Mappings() int { return len(g.dma) }
+
+// Process is an address space with its drivers, one for each GPU.
+type Process struct {
+	*sim.Space
+	Name string
+	On   []*Context
+	m    *Machine
+}
+
+// NewProcess makes a process that uses all GPUs.
+func (m *Machine) NewProcess(name string) (*Process, error) {
+	p := &Process{Space: m.Mem.NewSpace(name), Name: name, m: m}
+	q := &queues{w: m.World, wake: m.World.NewWaitQueue("queues of " + name)}
+	for i, g := range m.GPUs {
+		c := &Context{gpu: g, p: p, queues: q, resv: fence.NewResv(m.World), pt: map[uint64]Entry{}, tlb: map[uint64]Entry{}}
+		cfg := svm.Config{World: m.World, Space: p.Space, GPU: g.Driver, VM: c, Queues: q, Start: mm.PageSize, Size: 1 << 46, XNACK: m.cfg.XNACK,
+			Granularity: 9, Chunks: m.cfg.Chunks, NotifierSize: m.cfg.Notifier, Mistakes: m.cfg.Mistakes}
+		if m.cfg.Event != nil {
+			cfg.Event = func(e svm.Event) { m.cfg.Event(i, p, e) }
+		}
+		var err error
+		if c.SVM, err = svm.New(cfg); err != nil {
+			return nil, err
+		}
+		p.On = append(p.On, c)
+	}
+	return p, nil
+}
+
+// Close ends the process and what the drivers keep of it.
+func (p *Process) Close() {
+	for _, c := range p.On {
+		c.SVM.Close()
+	}
+	p.Exit()
+}
+
+// queues are the user queues of a process on all GPUs.
+type queues struct {
+	w       sched.World
+	wake    sched.WaitQueue
+	stopped int
+}
+
+func (q *queues) Quiesce() { q.stopped++ }
+
+func (q *queues) Resume() {
+	if q.stopped == 0 {
+		q.w.Fail(errors.New("svmsim: queues resumed that were not stopped"))
+	}
+	q.stopped--
+	q.wake.Wake()
+}
+
+// Entry is a page-table entry.
+type Entry struct {
+	Addr  pagemap.Addr
+	Flags svm.PTEFlags
+}
+
+// Context is one process on one GPU: its page table and TLB. It implements svm.VM.
+type Context struct {
+	SVM    *svm.SVM
+	gpu    *GPU
+	p      *Process
+	queues *queues
+	resv   *fence.Resv
+	pt     map[uint64]Entry
+	tlb    map[uint64]Entry
+}
+
+// Resv is the page directory's reservation.
+func (c *Context) Resv() *fence.Resv { return c.resv }
+
+// Update writes entries.
+func (c *Context) Update(start uint64, pages []pagemap.Addr, f svm.PTEFlags) error {
+	for i, a := range pages {
+		c.pt[start>>mm.PageShift+uint64(i)] = Entry{a, f}
+	}
+	return nil
+}
+
+// Clear removes entries.
+func (c *Context) Clear(start, end uint64) {
+	for p := start >> mm.PageShift; p < end>>mm.PageShift; p++ {
+		delete(c.pt, p)
+	}
+}
+
+// FlushTLB empties the TLB.
+func (c *Context) FlushTLB() { clear(c.tlb) }
+
+// Overlaps: no buffers are mapped in this machine.
+func (c *Context) Overlaps(start, end uint64) bool { return false }
+
+// Look returns the entry of addr.
+func (c *Context) Look(addr uint64) (Entry, bool) {
+	e, ok := c.pt[addr>>mm.PageShift]
+	return e, ok
+}
+
+// Stopped reports whether the process's queues are stopped.
+func (c *Context) Stopped() bool { return c.queues.stopped > 0 }
+
+// GPUFault is a fatal GPU access.
+type GPUFault struct {
+	GPU   int
+	Addr  uint64
+	Write bool
+	Err   error // what the driver said; nil without XNACK
+}
+
+func (e *GPUFault) Error() string {
+	what := "read"
+	if e.Write {
+		what = "write"
+	}
+	return fmt.Sprintf("GPU %d: %s fault at %#x: %v", e.GPU, what, e.Addr, e.Err)
+}
+
+func (e *GPUFault) Unwrap() error { return e.Err }
+
+// Access runs fn on the bytes of addr's page as a wave would.
+func (c *Context) Access(addr uint64, write bool, fn func(page []byte)) error {
+	page := addr >> mm.PageShift
+	for {
+		c.queues.wake.Wait(func() bool { return c.queues.stopped == 0 }, sched.Forever)
+		if c.queues.stopped > 0 {
+			continue
+		}
+		e, ok := c.tlb[page]
+		if !ok || write && !e.Flags.Write {
+			if e, ok = c.pt[page]; ok {
+				c.tlb[page] = e
+			}
+		}
+		if ok && (!write || e.Flags.Write) {
+			fn(c.gpu.bytes(addr, e.Addr))
+			return nil
+		}
+		if !c.p.m.cfg.XNACK {
+			return &GPUFault{c.gpu.Index, addr, write, mm.EFAULT}
+		}
+		if err := c.SVM.HandleFault(addr, write); err != nil {
+			return &GPUFault{c.gpu.Index, addr, write, err}
+		}
+	}
+}
