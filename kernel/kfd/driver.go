@@ -238,6 +238,7 @@ func (f *kfdFile) Ioctl(cmd uint32, arg uintptr) error {
 	c, ok := kfd.Lookup(r.Nr())
 	h := handlers[r.Nr()]
 	if r.Type() != kfd.Type || !ok || h == nil {
+		// User space of the out-of-tree driver's time probes these and takes EINVAL for "not on this kernel".
 		if r.Type() == kfd.Type && r.Nr() >= kfd.NrIPCImportHandle && r.Nr() <= kfd.NrPCSample {
 			return unix.EINVAL
 		}

@@ -28,6 +28,7 @@ func TestBasics(t *testing.T) {
 		t.Errorf("%d nodes", a.NumOfNodes)
 	}
 	ap := make([]kfd.ProcessDeviceApertures, 4)
+	escape(&ap[0])
 	a = kfd.GetProcessAperturesNewArgs{ProcessDeviceAperturesPtr: uint64(uintptr(unsafe.Pointer(&ap[0]))), NumOfNodes: 4}
 	must(r, kfd.IocGetProcessAperturesNew, &a)
 	if a.NumOfNodes != 2 || ap[1].GPUID != 3 || ap[0].LDSBase != 1<<48 || ap[0].ScratchLimit != 2<<48|0xffffffff || ap[2].GPUID != 0 {
@@ -132,6 +133,7 @@ func TestCopyByDMA(t *testing.T) {
 func (r *rig) wait(t testing.TB, ms uint32, events ...uint32) uint32 {
 	t.Helper()
 	d := make([]kfd.EventData, len(events))
+	escape(&d[0])
 	for i, id := range events {
 		d[i].EventID = id
 	}
@@ -231,6 +233,7 @@ func TestExitFreesEverything(t *testing.T) {
 	ev := kfd.CreateEventArgs{EventType: kfd.EventMemory}
 	must(r, kfd.IocCreateEvent, &ev)
 	d := []kfd.EventData{{EventID: ev.EventID}}
+	escape(&d[0])
 	go func() {
 		a := kfd.WaitEventsArgs{EventsPtr: uint64(uintptr(unsafe.Pointer(&d[0]))), NumEvents: 1, Timeout: kfd.TimeoutInfinite}
 		done <- call(r, kfd.IocWaitEvents, &a)

@@ -3,6 +3,7 @@ package kfd
 import (
 	"fmt"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"unsafe"
 
@@ -88,12 +89,18 @@ func (r *rig) acquire() *rig {
 // call does one ioctl with an argument on the heap.
 func call[T kfd.Args](r *rig, req kfd.Request, a *T) error {
 	heap := new(T)
+	escape(heap)
 	*heap = *a
 	err := r.kfd.Ioctl(uint32(req), uintptr(unsafe.Pointer(heap)))
 	runtime.KeepAlive(heap)
 	*a = *heap
 	return err
 }
+
+// escape puts what p points to on the heap: memory whose address an ioctl carries must not move with a stack.
+func escape(p any) { escaped.Store(&p) }
+
+var escaped atomic.Pointer[any]
 
 func must[T kfd.Args](r *rig, req kfd.Request, a *T) {
 	r.t.Helper()
@@ -127,6 +134,7 @@ func (r *rig) alloc(gpu int, va, size uint64, flags uint32) (handle uint64, mem 
 func (r *rig) mapTo(handle uint64, gpus ...uint32) {
 	r.t.Helper()
 	ids := append([]uint32(nil), gpus...)
+	escape(&ids[0])
 	m := kfd.MapMemoryArgs{Handle: handle, DeviceIDsArrayPtr: uint64(uintptr(unsafe.Pointer(&ids[0]))), NDevices: uint32(len(ids))}
 	must(r, kfd.IocMapMemoryToGPU, &m)
 	if m.NSuccess != uint32(len(ids)) {
@@ -137,6 +145,7 @@ func (r *rig) mapTo(handle uint64, gpus ...uint32) {
 
 func (r *rig) unmap(handle uint64, gpus ...uint32) error {
 	ids := append([]uint32(nil), gpus...)
+	escape(&ids[0])
 	m := kfd.MapMemoryArgs{Handle: handle, DeviceIDsArrayPtr: uint64(uintptr(unsafe.Pointer(&ids[0]))), NDevices: uint32(len(ids))}
 	err := call(r, kfd.IocUnmapMemoryFromGPU, &m)
 	runtime.KeepAlive(ids)
