@@ -257,8 +257,32 @@ func (c *verifier) special(id ID, v *Value) {
 			c.fail(id, "%s: descriptor is not four registers", v.Op)
 		}
 	}
+	if c.err == nil && v.Op.Float() {
+		c.kinds(id, v)
+	}
 	if c.err == nil && v.Op.Memory() && v.Width == 0 {
 		c.fail(id, "%s: no width", v.Op)
+	}
+}
+
+// kinds checks that 64-bit number formats go with 64-bit registers and others with 32-bit ones.
+func (c *verifier) kinds(id ID, v *Value) {
+	wide := func(k Kind, t Type) bool { return k == KindNone || t.Width() == 0 || (k.Bits() == 64) == (t.Width() == 64) }
+	arg, res := v.Kind, v.Kind
+	switch v.Op {
+	case OpCvt, OpCvtNorm, OpCvtSR:
+		arg = v.From
+	case OpFExp, OpFClass, OpFCmp, OpFDivScaleVCC, OpDot, OpMFMA:
+		res = KindNone
+	}
+	if v.Op == OpMFMA || v.Op == OpDot || len(v.Args) == 0 {
+		return
+	}
+	if t := c.f.V(v.Args[0]).Type; !wide(arg, t) {
+		c.fail(id, "%s: %s in %s", v.Op, arg, t)
+	}
+	if !wide(res, v.Type) {
+		c.fail(id, "%s: %s in %s", v.Op, res, v.Type)
 	}
 }
 

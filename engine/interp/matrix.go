@@ -1,0 +1,3 @@
+package interp
+
+func runMatrix(m *machine, in *inst) bool { return runIllegal(m, in) }
