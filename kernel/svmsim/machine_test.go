@@ -17,7 +17,7 @@ import (
 
 const (
 	base  = 0x10000000
-	pages = 12 // for each user
+	pages = 14 // for each user; not a multiple of the chunk, so that users share ranges
 	rw    = mm.ProtRead | mm.ProtWrite
 )
 

@@ -136,7 +136,7 @@ func (s *SVM) write(r *svmRange, f PTEFlags, cause string) error {
 	defer resv.Unlock()
 	s.g.NotifierLock.RLock()
 	defer s.g.NotifierLock.RUnlock()
-	if !s.cfg.Mistakes.SkipValidCheck && !r.p.Valid() || len(r.p.Addrs()) == 0 {
+	if !r.p.Valid() {
 		return mm.EAGAIN
 	}
 	if err := s.vm.Update(r.r.Start, r.p.Addrs(), f); err != nil {

@@ -134,7 +134,7 @@ func (b *bo) Move(*ttm.BO, ttm.Domain) error {
 
 func (b *bo) Valuable(*ttm.BO) bool {
 	// A BO that is being filled has no pages yet; taking its memory away would be noticed too late.
-	return b.dm != nil && !(b.s.cfg.Mistakes.NoSelfEviction)
+	return b.dm != nil
 }
 
 // The methods below are pagemap.DevmemOps.

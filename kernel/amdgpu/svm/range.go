@@ -91,9 +91,6 @@ func (s *SVM) enqueue(r *svmRange, op uint8, start, end uint64) {
 // place moves r to the list that its pending work belongs to: UNMAP goes first. work is held.
 func (s *SVM) place(r *svmRange) {
 	toGC := r.pending&opUnmap != 0
-	if s.cfg.Mistakes.RestoreBeforeGC && r.pending&opRestore != 0 {
-		toGC = false
-	}
 	switch {
 	case toGC && r.state != inGC:
 		s.restore.remove(r)

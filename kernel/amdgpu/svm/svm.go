@@ -83,21 +83,17 @@ func NewGPU(w sched.World, m mm.Memory, mem Memory, owner any, vram uint64, p Ev
 
 // Mistakes turns known bugs back on (kernel-svm §17); all false is right.
 type Mistakes struct {
-	SkipValidCheck       bool // PTEs written without the last look at the notifier sequence
 	SkipTLBFlush         bool // notifier clears PTEs but not TLBs (#10)
 	RestoreDropsRequeued bool // a range invalidated while it is being restored is forgotten (#33)
-	RestoreBeforeGC      bool // RESTORE wins over UNMAP
 	ResumeUnlocked       bool // queues resume in the middle of a realignment
 	ResumeEarly          bool // queues resume although new evictions came
 	CrossVMA             bool // ranges mapped past the end of their VMA (#5)
 	IgnoreReadOnly       bool // VMA rights not looked at
-	NoEvictBeforeGC      bool // a partly unmapped range loses what is in VRAM outside the hole
 	RemoveMapped         bool // range removed before its pages are unmapped (#13)
 	RealignLeavesCounter bool // an early error in realign leaves the eviction counter raised (#30)
 	ExitUnderLock        bool // close waits for the workers holding the lock they want (#2)
 	LoseAccessNoop       bool // access taken away is not taken away (#32)
 	EvictFenceContract   bool // policy EvictFence runs its worker as a signalling section (#17)
-	NoSelfEviction       bool // a process's own SVM buffers are never evicted for it (#9)
 	HeadOfLine           bool // restore gives up on the rest after a range that fails (#18)
 	IgnoreOwnMigration   bool // the notifier lets pages move under entries when the driver itself moves them (in_populate)
 }

@@ -36,7 +36,7 @@ func (s *SVM) collect(j job) {
 		return
 	}
 	partial := r.Flags()&gpusvm.FlagPartialUnmap != 0
-	if partial && !s.cfg.Mistakes.NoEvictBeforeGC {
+	if partial {
 		s.g.Evict(r) // what is in VRAM outside of the hole must not go with the range
 	}
 	s.event(EvCollect, r.Start, r.End, "munmap", nil)
