@@ -2,6 +2,7 @@ package doorc
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 	"unsafe"
 
@@ -46,24 +47,41 @@ type Opened struct {
 
 // Door answers the stub. Its methods' errors are errnos.
 type Door struct {
+	// Trace, set before the first call or never, is told of each call on a device, strace-like.
+	Trace func(call string)
+
 	kernel Kernel
 	tree   *Tree
 
 	mu    sync.Mutex
-	files map[uint64]OpenFile // guarded by mu
-	last  uint64              // handle given last; guarded by mu
+	files map[uint64]openDevice // guarded by mu
+	last  uint64                // handle given last; guarded by mu
+}
+
+// openDevice is a device and the memfd that stands for it.
+type openDevice struct {
+	OpenFile
+	dev, ino uint64
 }
 
 // New returns a Door to a tree whose devices the kernel opens.
 func New(kernel Kernel, tree *Tree) *Door {
-	return &Door{kernel: kernel, tree: tree, files: make(map[uint64]OpenFile)}
+	return &Door{kernel: kernel, tree: tree, files: make(map[uint64]openDevice)}
 }
 
 // Stat finds a path; follow says whether a symbolic link at its end is followed.
-func (d *Door) Stat(path string, follow bool) (*Node, error) { return d.tree.Walk(path, follow) }
+func (d *Door) Stat(path string, follow bool) (n *Node, err error) {
+	if d.Trace != nil {
+		defer func() { d.Trace(fmt.Sprintf("stat(%q) = %s", path, result(errnoOf(err), false))) }()
+	}
+	return d.tree.Walk(path, follow)
+}
 
 // Open is open(2).
-func (d *Door) Open(path string, flags int) (Opened, error) {
+func (d *Door) Open(path string, flags int) (o Opened, err error) {
+	if d.Trace != nil {
+		defer func() { d.Trace(fmt.Sprintf("open(%q, %#x) = %s", path, flags, result(errnoOf(err), false))) }()
+	}
 	n, err := d.tree.Walk(path, flags&unix.O_NOFOLLOW == 0)
 	if err != nil {
 		return Opened{}, err
@@ -131,10 +149,16 @@ func (d *Door) openDevice(n *Node, flags int) (Opened, error) {
 		f.Close()
 		return Opened{}, err
 	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		f.Close()
+		_ = unix.Close(fd)
+		return Opened{}, err
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.last++
-	d.files[d.last] = f
+	d.files[d.last] = openDevice{f, st.Dev, st.Ino}
 	return Opened{Node: n, FD: fd, Handle: d.last}, nil
 }
 
@@ -193,11 +217,33 @@ func (d *Door) Realpath(path string) (string, error) {
 func (d *Door) file(handle uint64) OpenFile {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.files[handle]
+	return d.files[handle].OpenFile
+}
+
+// FileOf is the device behind a descriptor of this process, or nil.
+func (d *Door) FileOf(fd int) OpenFile {
+	var st unix.Stat_t
+	if unix.Fstat(fd, &st) != nil {
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, f := range d.files {
+		if f.ino == st.Ino && f.dev == st.Dev {
+			return f.OpenFile
+		}
+	}
+	return nil
 }
 
 // Ioctl does a request on a device. When it has to wait it returns pending, and calls complete once from another goroutine.
 func (d *Door) Ioctl(handle uint64, request uint32, arg uintptr, complete func(unix.Errno)) (errno unix.Errno, pending bool) {
+	if d.Trace != nil {
+		before := argument(request, arg)
+		defer func() {
+			d.Trace(fmt.Sprintf("ioctl(%d, %s, %s) = %s%s", handle, requestName(request), before, result(errno, pending), output(request, arg, before)))
+		}()
+	}
 	f := d.file(handle)
 	if f == nil {
 		return unix.EBADF, false
@@ -243,7 +289,11 @@ func tryWaitEvents(f OpenFile, r kfd.Request, arg uintptr) (errno unix.Errno, do
 }
 
 // Mmap says what a mapping of a device shows. The pieces' lengths add up to length.
-func (d *Door) Mmap(handle, offset, length uint64) ([]Segment, error) {
+func (d *Door) Mmap(handle, offset, length uint64) (_ []Segment, err error) {
+	if d.Trace != nil {
+		call := fmt.Sprintf("mmap(%d, %#x, %#x)", handle, offset, length)
+		defer func() { d.Trace(fmt.Sprintf("%s = %s", call, result(errnoOf(err), false))) }()
+	}
 	f := d.file(handle)
 	if f == nil {
 		return nil, unix.EBADF
@@ -267,7 +317,7 @@ func (d *Door) Mmap(handle, offset, length uint64) ([]Segment, error) {
 // Close drops the stub's reference to a device.
 func (d *Door) Close(handle uint64) error {
 	d.mu.Lock()
-	f := d.files[handle]
+	f := d.files[handle].OpenFile
 	delete(d.files, handle)
 	d.mu.Unlock()
 	if f == nil {
@@ -275,6 +325,13 @@ func (d *Door) Close(handle uint64) error {
 	}
 	f.Close()
 	return nil
+}
+
+func errnoOf(err error) unix.Errno {
+	if err == nil {
+		return 0
+	}
+	return Errno(err)
 }
 
 // Errno is the errno of an error that a Door returned.

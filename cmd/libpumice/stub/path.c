@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -26,6 +27,40 @@ static bool has_prefix(const char *path) {
             return true;
     }
     return false;
+}
+
+// number skips digits; NULL when there are none.
+static const char *number(const char *s) {
+    const char *start = s;
+    while (*s >= '0' && *s <= '9') s++;
+    return s > start ? s : NULL;
+}
+
+// missing_cpu_cache is whether a path is in a CPU's cache directory that this host lacks, as many virtual machines do. The
+// thunk finds no GPU without these directories.
+static bool missing_cpu_cache(const char *path) {
+    static const char node[] = "/sys/devices/system/node/node", cpu[] = "/sys/devices/system/cpu/", cache[] = "/cache";
+    const char *p = path;
+    if (strncmp(p, node, sizeof node - 1) == 0) {
+        p = number(p + sizeof node - 1);
+        if (!p || *p++ != '/') return false;
+    } else if (strncmp(p, cpu, sizeof cpu - 1) == 0) {
+        p += sizeof cpu - 1;
+    } else {
+        return false;
+    }
+    if (strncmp(p, "cpu", 3) != 0 || !(p = number(p + 3)) || strncmp(p, cache, sizeof cache - 1) != 0) return false;
+    p += sizeof cache - 1;
+    if (*p != '\0' && *p != '/') return false;
+    char dir[128];
+    size_t n = (size_t)(p - path);
+    if (n >= sizeof dir) return false;
+    memcpy(dir, path, n);
+    dir[n] = '\0';
+    int saved = errno;
+    bool missing = syscall(SYS_access, dir, F_OK) < 0;
+    errno = saved;
+    return missing;
 }
 
 // normalise copies an absolute path without "//", "." and ".."; false when it is too long.
@@ -70,7 +105,7 @@ bool ours(int dirfd, const char *path, char buf[PATH_MAX]) {
     const char *p = path;
     while (p[1] == '/') p++;
     if (strncmp(p, "/dev/", 5) != 0 && strncmp(p, "/sys/", 5) != 0 && strncmp(p, "/proc/", 6) != 0) return false;
-    return normalise(path, buf) && has_prefix(buf);
+    return normalise(path, buf) && (has_prefix(buf) || missing_cpu_cache(buf));
 }
 
 void fill_stat(const struct pumice_node *node, struct stat *st) {

@@ -1,0 +1,74 @@
+package machine
+
+import (
+	"fmt"
+
+	"github.com/pumice-gpu/pumice/engine"
+	"github.com/pumice-gpu/pumice/kernel/amdgpu"
+	"github.com/pumice-gpu/pumice/kernel/kfd"
+	"github.com/pumice-gpu/pumice/kernel/sched"
+	"github.com/pumice-gpu/pumice/silicon"
+	"github.com/pumice-gpu/pumice/silicon/profile"
+)
+
+// Machine is the GPUs of a process with the driver that has found them.
+type Machine struct {
+	Driver *kfd.Driver
+	chips  []*silicon.Device
+	sys    *amdgpu.SystemMemory
+}
+
+// New builds the GPUs of these profiles, in the order of their topology nodes, and loads the driver.
+func New(profiles []*profile.Profile) (m *Machine, err error) {
+	world := sched.NewLive()
+	m = &Machine{}
+	defer func() {
+		if err != nil {
+			m.Close()
+			m = nil
+		}
+	}()
+	if m.sys, err = amdgpu.NewSystemMemory(world, 0); err != nil {
+		return m, err
+	}
+	engines := map[string]engine.Engine{}
+	var devices []*amdgpu.Device
+	for _, p := range profiles {
+		e := engines[p.Target]
+		if e == nil {
+			if e, err = newEngine(p.Target); err != nil {
+				return m, fmt.Errorf("%s: %w", p.Name, err)
+			}
+			engines[p.Target] = e
+		}
+		line := &amdgpu.Line{}
+		chip, err := silicon.New(p, silicon.Config{Engine: e, Interrupt: line.Raise})
+		if err != nil {
+			return m, fmt.Errorf("%s: %w", p.Name, err)
+		}
+		m.chips = append(m.chips, chip)
+		d, err := amdgpu.New(world, p, amdgpu.Silicon(chip), m.sys, line)
+		if err != nil {
+			return m, fmt.Errorf("%s: %w", p.Name, err)
+		}
+		devices = append(devices, d)
+	}
+	m.Driver, err = kfd.New(kfd.Config{World: world}, devices)
+	return m, err
+}
+
+// Close stops everything. A process that just ends need not call it.
+func (m *Machine) Close() {
+	if m.Driver != nil {
+		m.Driver.Exit()
+		for _, d := range m.Driver.Devices() {
+			d.Close()
+		}
+	}
+	for _, c := range m.chips {
+		c.Close()
+	}
+	if m.sys != nil {
+		m.sys.Close()
+	}
+}
