@@ -2,6 +2,7 @@ package jit
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/pumice-gpu/pumice/engine/ir"
 	"github.com/pumice-gpu/pumice/engine/jit/x86"
@@ -15,6 +16,7 @@ type Program struct {
 	Frame   int   // bytes of frame it needs
 	MXCSR   uint32
 	helpers int // operations left to the evaluator
+	nvgpr   int // registers it needs
 	// slots tells where each value lives that a helper operation reads or writes.
 	slots map[ir.ID]*helperInfo
 }
@@ -24,6 +26,10 @@ type helperInfo struct {
 	id   ir.ID
 	args [][]place // by argument, then component
 	res  []place
+
+	once sync.Once // makes the interpreter's form
+	made any
+	err  error
 }
 
 // ErrUnsupported is why a Func was not compiled.
@@ -149,6 +155,11 @@ func (c *compiler) compile(f *ir.Func) (*Program, error) {
 // block compiles one block.
 func (c *compiler) block(b *ir.Block) {
 	c.b = b
+	for _, id := range b.Code {
+		if v := c.v(id); v.Op == ir.OpVGet || v.Op == ir.OpVSet {
+			c.p.nvgpr = max(c.p.nvgpr, int(v.Imm)+1)
+		}
+	}
 	c.comps, c.slab, c.segs = c.comps[:0], c.slab[:0], c.segs[:0]
 	c.frame = frameValues
 	c.free, c.freeG = c.free[:0], c.freeG[:0]

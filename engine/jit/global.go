@@ -50,9 +50,6 @@ func (c *compiler) sload(id ir.ID, v *ir.Value) {
 	c.gin(x86.R8, v.Args[0])
 	if len(v.Args) > 1 && v.Args[1] != ir.NoID {
 		c.gin(x86.RCX, v.Args[1])
-		if v.Imm&ir.OffSigned != 0 {
-			a.G(x86.MOVSXD, 8, x86.RCX, x86.R(x86.RCX))
-		}
 		a.Alu(x86.ADD, 8, x86.R8, x86.R(x86.RCX))
 	}
 	if n := int32(v.Imm); n != 0 {

@@ -18,7 +18,7 @@ func (c *compiler) canLDS(v *ir.Value) bool {
 	switch v.Type {
 	case ir.V32:
 		return v.Width == 4
-	case ir.V64:
+	case ir.V64: // the slow way takes a spare vector
 		return v.Width == 8
 	case ir.T:
 		return int(v.Width) == 4*int(v.N) && v.N <= 4
@@ -26,21 +26,18 @@ func (c *compiler) canLDS(v *ir.Value) bool {
 	return false
 }
 
-// ldsBounds gives the lanes of mask whose access of v.Width bytes lies in the work-group's LDS; others read 0 and write
-// nothing. It uses RAX and RCX.
-func (c *compiler) ldsBounds(v *ir.Value, addr x86.Vec, u int) x86.K {
+// ldsBounds gives the mask of an access, and the lanes of it that are surely in the work-group's LDS: the offset does not
+// wrap and all bytes are in range. It uses RAX and RCX.
+func (c *compiler) ldsBounds(v *ir.Value, addr x86.Vec, u int) (mask, in x86.K) {
 	r, a := &c.r, &c.a
-	mask := r.kin(v.Args[2], u, true)
-	k := r.ktmp()
+	mask = r.kin(v.Args[2], u, true)
+	in = r.ktmp()
 	t := r.tmp()
-	a.Alu(x86.XOR, 4, x86.RCX, x86.R(x86.RCX))
-	a.G(x86.MOV, 8, x86.RAX, x86.M(rState, offLDSLen))
-	a.AluI(x86.SUB, 8, x86.R(x86.RAX), int32(v.Imm)+int32(v.Width)-1)
-	a.Cmov(x86.B, 8, x86.RAX, x86.R(x86.RCX))
+	c.ldsLimit(int32(v.Imm) + int32(v.Width) - 1)
 	a.E(x86.VPBROADCASTDG, x86.L512, uint8(t), 0, x86.R(x86.RAX), noMod)
-	a.EI(x86.VPCMPUD, x86.L512, uint8(k), uint8(addr), x86.V(t), 1, x86.Masked(mask))
+	a.EI(x86.VPCMPUD, x86.L512, uint8(in), uint8(addr), x86.V(t), 1, x86.Masked(mask))
 	r.freeTmp(t)
-	return k
+	return mask, in
 }
 
 var tabStride = map[int]*[16]uint32{4: laneTimes(4), 8: laneTimes(8), 12: laneTimes(12), 16: laneTimes(16)}
@@ -60,7 +57,7 @@ func (c *compiler) ldsLoad(id ir.ID, v *ir.Value, u int) {
 	const L = x86.L512
 	const lds = x86.RDX
 	addr := r.zin(v.Args[1], 0, u, 4)
-	k := c.ldsBounds(v, addr, u)
+	mask, k := c.ldsBounds(v, addr, u)
 	n := len(c.vals[id].comps)
 	wide := v.Type == ir.V64
 	var d []x86.Vec
@@ -68,6 +65,10 @@ func (c *compiler) ldsLoad(id ir.ID, v *ir.Value, u int) {
 		d = append(d, r.dstEarly(id, i, u))
 	}
 	kk, t := r.ktmp(), r.tmp()
+	var hi x86.Vec // registers are taken before the code branches, so that spills are on every path
+	if wide {
+		hi = r.tmp()
+	}
 	imm := int32(v.Imm)
 	a.G(x86.MOV, 8, lds, x86.M(rState, offLDS))
 	gather, contig, done := a.NewLabel(), a.NewLabel(), a.NewLabel()
@@ -98,26 +99,39 @@ func (c *compiler) ldsLoad(id ir.ID, v *ir.Value, u int) {
 		a.Jmp(done)
 	}
 	a.Bind(gather)
-	for i := range n {
-		if wide {
-			a.E(x86.VPXORD, L, uint8(d[i]), uint8(d[i]), x86.V(d[i]), noMod)
-			ix := addr
-			if i == 1 {
-				a.EI(x86.VEXTRACTI64X4, L, uint8(addr), 0, x86.V(t), 1, noMod)
-				ix = t
-				a.XI(x86.KSHIFTRW, x86.L128, uint8(kk), 0, x86.KR(k), 8)
-			} else {
-				a.X(x86.KMOVB, x86.L128, uint8(kk), 0, x86.KR(k))
-			}
-			// Indexes are unsigned: only offsets below 2 GiB are in bounds, so sign extension does no harm.
-			a.E(x86.VPGATHERDQ, L, uint8(d[i]), 0, x86.MV(lds, ix, 1, imm), x86.Masked(kk))
-			continue
-		}
-		a.E(x86.VPXORD, L, uint8(d[i]), uint8(d[i]), x86.V(d[i]), noMod)
-		a.X(x86.KMOVW, x86.L128, uint8(kk), 0, x86.KR(k))
-		a.E(x86.VPGATHERDD, L, uint8(d[i]), 0, x86.MV(lds, addr, 1, imm+4*int32(i)), x86.Masked(kk))
+	// The slow way is exact: the address wraps at 32 bits, and an access that is not all in range goes dword by dword.
+	a.E(x86.VPADDD, L, uint8(t), uint8(addr), x86.ML(a.Const32(uint32(v.Imm)), 0).Bcast(), noMod)
+	dwords := int(v.Width) / 4
+	parts := d
+	if wide { // two dword vectors, then interleaved
+		parts = []x86.Vec{d[0], hi}
+	}
+	for j := range dwords {
+		p := parts[j]
+		c.ldsLimit(int32(4*j) + 3)
+		a.E(x86.VPBROADCASTDG, L, uint8(p), 0, x86.R(x86.RAX), noMod)
+		a.EI(x86.VPCMPUD, L, uint8(kk), uint8(t), x86.V(p), 1, x86.Masked(mask))
+		a.E(x86.VPXORD, L, uint8(p), uint8(p), x86.V(p), noMod)
+		a.E(x86.VPGATHERDD, L, uint8(p), 0, x86.MV(lds, t, 1, int32(4*j)), x86.Masked(kk))
+	}
+	if wide {
+		a.E(x86.VMOVDQU32, L, uint8(t), 0, r.table(tabPairHi), noMod)
+		a.E(x86.VPERMI2D, L, uint8(t), uint8(d[0]), x86.V(hi), noMod)
+		a.E(x86.VMOVDQU32, L, uint8(d[1]), 0, r.table(tabPairLo), noMod)
+		a.E(x86.VPERMI2D, L, uint8(d[1]), uint8(d[0]), x86.V(hi), noMod)
+		a.E(x86.VMOVDQU32, L, uint8(d[0]), 0, x86.V(d[1]), noMod)
+		a.E(x86.VMOVDQU32, L, uint8(d[1]), 0, x86.V(t), noMod)
 	}
 	a.Bind(done)
+}
+
+// ldsLimit puts into RAX the number of addresses a at which a+last is still in the LDS: max(0, LDSLen - last).
+func (c *compiler) ldsLimit(last int32) {
+	a := &c.a
+	a.Alu(x86.XOR, 4, x86.RCX, x86.R(x86.RCX))
+	a.G(x86.MOV, 8, x86.RAX, x86.M(rState, offLDSLen))
+	a.AluI(x86.SUB, 8, x86.R(x86.RAX), last)
+	a.Cmov(x86.B, 8, x86.RAX, x86.R(x86.RCX))
 }
 
 // ldsStore stores 4 bytes a lane; of several lanes with one address the highest wins.
@@ -126,9 +140,9 @@ func (c *compiler) ldsStore(id ir.ID, v *ir.Value, u int) {
 	const L = x86.L512
 	const lds = x86.RDX
 	addr := r.zin(v.Args[1], 0, u, 4)
-	k := c.ldsBounds(v, addr, u)
+	mask, k := c.ldsBounds(v, addr, u)
 	x := r.zin(v.Args[3], 0, u, 4)
-	kk, t := r.ktmp(), r.tmp()
+	kk, t, lim := r.ktmp(), r.tmp(), r.tmp()
 	imm := int32(v.Imm)
 	a.G(x86.MOV, 8, lds, x86.M(rState, offLDS))
 	scatter, done := a.NewLabel(), a.NewLabel()
@@ -143,7 +157,10 @@ func (c *compiler) ldsStore(id ir.ID, v *ir.Value, u int) {
 	a.E(x86.VMOVDQU32S, L, uint8(x), 0, x86.MX(lds, x86.RAX, 1, imm), noMod)
 	a.Jmp(done)
 	a.Bind(scatter)
-	a.X(x86.KMOVW, x86.L128, uint8(kk), 0, x86.KR(k))
-	a.E(x86.VPSCATTERDD, L, uint8(x), 0, x86.MV(lds, addr, 1, imm), x86.Masked(kk))
+	a.E(x86.VPADDD, L, uint8(t), uint8(addr), x86.ML(a.Const32(uint32(v.Imm)), 0).Bcast(), noMod)
+	c.ldsLimit(3)
+	a.E(x86.VPBROADCASTDG, L, uint8(lim), 0, x86.R(x86.RAX), noMod)
+	a.EI(x86.VPCMPUD, L, uint8(kk), uint8(t), x86.V(lim), 1, x86.Masked(mask))
+	a.E(x86.VPSCATTERDD, L, uint8(x), 0, x86.MV(lds, t, 1, 0), x86.Masked(kk))
 	a.Bind(done)
 }

@@ -196,7 +196,12 @@ func (o *oracle) at(v *ir.Value, l int) []byte {
 	a := o.addr(v, l)
 	n := uint64(v.Width)
 	if v.Space == ir.LDS {
-		if a+n > uint64(len(o.lds)) || a+n < a {
+		a &= 0xffffffff
+		if a+n > uint64(len(o.lds)) {
+			if n > 4 && a+4 <= uint64(len(o.lds)) {
+				n = (uint64(len(o.lds)) - a) &^ 3 // dword by dword
+				return o.lds[a : a+n : a+n]
+			}
 			return nil
 		}
 		return o.lds[a : a+n]
@@ -227,9 +232,11 @@ func (o *oracle) load(id ir.ID, v *ir.Value) {
 		}
 		switch {
 		case v.Type == ir.T:
-			for i := range elems {
+			for i := range len(b) / 4 {
 				out[i][l] = uint64(*(*uint32)(unsafe.Pointer(&b[4*i])))
 			}
+		case v.Width == 8 && len(b) == 4:
+			out[0][l] = uint64(*(*uint32)(unsafe.Pointer(&b[0])))
 		case v.Width == 8:
 			out[0][l] = *(*uint64)(unsafe.Pointer(&b[0]))
 		case v.Width == 4:

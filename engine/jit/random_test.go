@@ -27,6 +27,7 @@ type gen struct {
 	exec  []ir.ID
 	nv    int
 	float bool
+	extra bool // atomics, scalar loads, faults: what the naive evaluator does not know
 }
 
 func (g *gen) add(v ir.Value) ir.ID {
@@ -281,7 +282,11 @@ func (g *gen) step() {
 	case 27:
 		one([]ir.Op{ir.OpMbcntLo, ir.OpMbcntHi}[r.IntN(2)], ir.V32, g.pick(ir.S32, ir.S32, ir.V32), g.vec32())
 	case 28, 29:
-		g.mem()
+		if g.extra && r.IntN(3) == 0 {
+			g.more()
+		} else {
+			g.mem()
+		}
 	case 30:
 		one(ir.OpLaneID, ir.V32)
 	default:
@@ -318,6 +323,9 @@ func (g *gen) mem() {
 		m = g.pick(ir.M)
 	}
 	v := ir.Value{Width: uint8(w), Sign: r.IntN(2) == 0, Space: ir.LDS, Imm: uint64(r.IntN(64) * 4)}
+	if r.IntN(8) == 0 {
+		v.Imm = uint64(r.IntN(70000))
+	}
 	base := ir.NoID
 	var off ir.ID
 	if r.IntN(2) == 0 {
@@ -371,6 +379,66 @@ func (g *gen) mem() {
 	v.Args = []ir.ID{base, off, m, data}
 	g.add(v)
 }
+
+// more adds operations that only the engines know.
+func (g *gen) more() {
+	r := g.r
+	m := g.pick(ir.M)
+	base := g.add(ir.Value{Op: ir.OpSGet64, Type: ir.S64, Imm: 30})
+	switch r.IntN(6) {
+	case 0, 1, 2: // atomics
+		w := 4 + 4*r.IntN(2)
+		v := ir.Value{Op: ir.OpAtomic, Width: uint8(w), Space: ir.LDS, Atomic: ir.AtomicOp(r.IntN(int(ir.AtomicFAdd)))}
+		t := ir.V32
+		if w == 8 {
+			t = ir.V64
+		}
+		if r.IntN(3) > 0 {
+			v.Type, v.Order = t, ir.OrderReturn
+		}
+		b := ir.NoID
+		if r.IntN(2) == 0 {
+			v.Space, b = ir.Global, base
+		}
+		off := g.address(ldsSize, w)
+		if v.Space == ir.Global || r.IntN(2) == 0 {
+			off = g.add(ir.Value{Op: ir.OpAnd, Type: ir.V32, Args: []ir.ID{off, g.c(ir.S32, uint64(0xffff&^(w-1)))}})
+		}
+		v.Args = []ir.ID{b, off, m, g.pick(t), g.pick(t)}
+		g.add(v)
+	case 3: // scalar loads
+		v := ir.Value{Op: ir.OpSLoad, Space: ir.Const, Imm: uint64(r.IntN(4096)), Args: []ir.ID{base, ir.NoID}}
+		if r.IntN(2) == 0 {
+			v.Args[1] = g.add(ir.Value{Op: ir.OpAnd, Type: ir.S32, Args: []ir.ID{g.pick(ir.S32), g.c(ir.S32, 0x7fff)}})
+		}
+		switch r.IntN(4) {
+		case 0:
+			v.Type, v.Width = ir.S32, 4
+		case 1:
+			v.Type, v.Width = ir.S64, 8
+		default:
+			v.Type, v.N = ir.TS, []uint8{2, 4, 8, 16}[r.IntN(4)]
+			v.Width = v.N * 4
+		}
+		id := g.add(v)
+		if v.Type == ir.TS {
+			for i := range v.N {
+				g.add(ir.Value{Op: ir.OpElem, Type: ir.S32, Imm: uint64(i), Args: []ir.ID{id}})
+			}
+		}
+	case 4: // an address that may be off
+		g.add(ir.Value{Op: ir.OpLoad, Type: ir.V32, Width: 4, Space: ir.Global, Args: []ir.ID{base, g.vec32v(), m}})
+	default:
+		off := g.add(ir.Value{Op: ir.OpAnd, Type: ir.V32, Args: []ir.ID{g.vec32v(), g.c(ir.S32, 0x3ff)}})
+		if r.IntN(2) == 0 {
+			g.add(ir.Value{Op: ir.OpLoad, Type: ir.V32, Width: uint8(1 << r.IntN(3)), Space: ir.Scratch, Args: []ir.ID{ir.NoID, off, m}})
+		} else {
+			g.add(ir.Value{Op: ir.OpStore, Width: uint8(1 << r.IntN(3)), Space: ir.Scratch, Args: []ir.ID{ir.NoID, off, m, g.pick(ir.V32)}})
+		}
+	}
+}
+
+func (g *gen) vec32v() ir.ID { return g.pick(ir.V32) }
 
 var floatPreds = []ir.Pred{ir.FFalse, ir.FLT, ir.FEQ, ir.FLE, ir.FGT, ir.FLG, ir.FGE, ir.FO, ir.FU, ir.FNGE, ir.FNLG, ir.FNGT, ir.FNLE, ir.FNEQ, ir.FNLT, ir.FTrue}
 
@@ -431,8 +499,9 @@ const (
 	memSize = 64 << 10
 )
 
-func randomFunc(r *rand.Rand, blocks, size int, float bool) *ir.Func {
-	g := &gen{r: r, f: &ir.Func{PC: 0x10000, Lanes: []int{32, 64}[r.IntN(2)]}, nv: 12, float: float}
+// randomFunc makes a function of blocks with about size operations each.
+func randomFunc(r *rand.Rand, blocks, size int, float, extra bool) *ir.Func {
+	g := &gen{r: r, f: &ir.Func{PC: 0x10000, Lanes: []int{32, 64}[r.IntN(2)]}, nv: 12, float: float, extra: extra}
 	for i := range blocks {
 		b := &ir.Block{Index: i, PC: uint32(i * 1024), Insts: 1 + r.IntN(20)}
 		g.f.Blocks = append(g.f.Blocks, b)
@@ -482,8 +551,8 @@ func newRig(t testing.TB, lanes, nv int) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lds, _ := rt.Memory(ldsSize + 4096)
-	mm, _ := rt.Memory(memSize + 8192)
+	lds, _ := rt.Memory(ldsSize + 4096) // what lies behind must not be touched
+	mm, _ := rt.Memory(memSize + 1<<17)
 	g := &rig{w: &wave.Wave{}, state: st, lds: lds[:ldsSize], space: &flat{0x7000_0000_0000, mm}}
 	g.w.Bind(unsafe.Pointer(&st[0]), lanes, nv, 0)
 	g.w.Space = &mem.Space{Translator: g.space}
@@ -527,7 +596,7 @@ type noSlow struct{ t testing.TB }
 
 func (s noSlow) do(w *wave.Wave, o *operands) ir.Exit {
 	// The test's memory is one piece: an access can be done with the oracle's code.
-	or := &oracle{f: o.f, w: w, vals: map[ir.ID][][64]uint64{}, lds: unsafe.Slice((*byte)(unsafe.Pointer(uintptr(w.LDS))), w.LDSLen)}
+	or := &oracle{f: o.f, w: w, vals: map[ir.ID][][64]uint64{}, lds: unsafe.Slice(*(**byte)(unsafe.Pointer(&w.LDS)), w.LDSLen)}
 	for n, id := range o.v.Args {
 		if id == ir.NoID {
 			continue
@@ -652,7 +721,7 @@ func seedFunc(seed uint64) *ir.Func {
 	r := rand.New(rand.NewPCG(seed, 5))
 	blocks := 1 + r.IntN(4)
 	size := []int{3, 8, 20, 60, 150}[r.IntN(5)]
-	return randomFunc(r, blocks, size, seed%2 == 1)
+	return randomFunc(r, blocks, size, seed%2 == 1, false)
 }
 
 func TestRandom(t *testing.T) {

@@ -1,0 +1,302 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"github.com/pumice-gpu/pumice/engine"
+	"github.com/pumice-gpu/pumice/engine/code"
+	"github.com/pumice-gpu/pumice/engine/interp"
+	"github.com/pumice-gpu/pumice/engine/ir"
+	"github.com/pumice-gpu/pumice/engine/isa"
+	"github.com/pumice-gpu/pumice/engine/jit/rt"
+	"github.com/pumice-gpu/pumice/engine/mem"
+	"github.com/pumice-gpu/pumice/engine/wave"
+)
+
+// Supported tells whether this machine can run compiled code.
+func Supported() bool { return rt.CPU.AVX512 && rt.CPU.POPCNTD && rt.CPU.VBMI2 && rt.CPU.GFNI }
+
+// sliceFuel is how many guest instructions run before the Go runtime gets its turn: about 100 µs.
+const sliceFuel = 20_000
+
+// Engine compiles; it implements engine.Engine. What it cannot compile, the interpreter runs.
+//
+// Lock order: mu is a leaf.
+type Engine struct {
+	cache  *code.Cache
+	interp *interp.Engine
+	mem    rt.CodeMemory
+	perf   *rt.PerfMap
+
+	compiled, failed atomic.Uint64
+	nanos            atomic.Uint64
+
+	mu   sync.Mutex
+	dump func(f *ir.Func, p *Program, addr uintptr) // guarded by mu
+}
+
+// New returns a compiling engine; it fails where code cannot be run (no AVX-512, no executable memory).
+func New() (*Engine, error) { return NewWith(code.New(nil)) }
+
+// NewWith is New with a code cache that may be shared.
+func NewWith(c *code.Cache) (*Engine, error) {
+	if !Supported() {
+		return nil, errors.New("jit: this CPU lacks AVX-512 (F, BW, DQ, VL, CD, VBMI2, VPOPCNTDQ) or GFNI")
+	}
+	e := &Engine{cache: c, interp: interp.NewWith(c)}
+	probe, err := e.mem.Install([]byte{0xc3})
+	if err != nil {
+		return nil, err
+	}
+	e.mem.Release(probe)
+	return e, nil
+}
+
+// SetPerfMap makes the engine name its code for Linux perf.
+func (e *Engine) SetPerfMap(p *rt.PerfMap) { e.perf = p }
+
+// SetDump makes the engine hand every compiled function to f.
+func (e *Engine) SetDump(f func(f *ir.Func, p *Program, addr uintptr)) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.dump = f
+}
+
+// Name implements engine.Engine.
+func (e *Engine) Name() string { return "jit" }
+
+// InvalidateCode implements engine.Engine.
+func (e *Engine) InvalidateCode(s *mem.Space) { e.cache.Invalidate(s) }
+
+// Forget implements engine.Engine.
+func (e *Engine) Forget(s *mem.Space) { e.cache.Forget(s) }
+
+// Stats implements engine.Engine.
+func (e *Engine) Stats() engine.Stats {
+	f, i, n := e.cache.Stats()
+	return engine.Stats{FuncsLifted: f, InstsLifted: i, LiftNanos: n, FuncsCompiled: e.compiled.Load(), CompileNanos: e.nanos.Load()}
+}
+
+// Failed counts functions that were left to the interpreter.
+func (e *Engine) Failed() uint64 { return e.failed.Load() }
+
+// build compiles f; the result is an *installed or an error.
+func (e *Engine) build(f *ir.Func) (r any) {
+	defer func() {
+		if x := recover(); x != nil {
+			e.failed.Add(1)
+			r = fmt.Errorf("jit: internal error: %v", x)
+		}
+	}()
+	if err := ir.Verify(f); err != nil {
+		e.failed.Add(1)
+		return err
+	}
+	start := time.Now()
+	p, err := Compile(f)
+	if err != nil {
+		e.failed.Add(1)
+		return err
+	}
+	ip, err := install(&e.mem, p)
+	if err != nil {
+		e.failed.Add(1)
+		return err
+	}
+	e.compiled.Add(1)
+	e.nanos.Add(uint64(time.Since(start)))
+	e.perf.Add(ip.code.Addr(), len(p.Code), fmt.Sprintf("%s:%#x", f.Target, f.PC))
+	e.mu.Lock()
+	dump := e.dump
+	e.mu.Unlock()
+	if dump != nil {
+		dump(f, p, ip.code.Addr())
+	}
+	return ip
+}
+
+// NewWorker implements engine.Engine.
+func (e *Engine) NewWorker() engine.Worker {
+	tlb := mem.NewTLB()
+	k := &Worker{e: e, local: e.cache.NewLocal(), tlb: tlb}
+	k.m = machine{tlb: tlb, slow: &opSlow{run: interp.NewOpRunner(tlb)}}
+	return k
+}
+
+// Worker runs waves; it implements engine.Worker.
+type Worker struct {
+	e     *Engine
+	local *code.Local
+	tlb   *mem.TLB
+	m     machine
+	plain engine.Worker // for functions that did not compile
+}
+
+// Run implements engine.Worker.
+func (k *Worker) Run(w *wave.Wave) (exit ir.Exit) {
+	k.tlb.Enter(w.Space)
+	defer func() {
+		if r := recover(); r != nil {
+			exit = ir.ExitIllegal
+			w.Illegal = fmt.Sprintf("jit: internal error at %#x: %v", w.PC, r)
+		}
+		k.tlb.Leave()
+		w.Exit = uint32(exit)
+	}()
+	left := w.Fuel
+	for {
+		c, block, err := k.local.Lookup(w.Space, w.Target, w.PC, w.S[isa.SRegMODE], w.Lanes)
+		if err != nil {
+			w.Fuel = left
+			var f *mem.Fault
+			if errors.As(err, &f) {
+				w.Fault = *f
+				return ir.ExitFault
+			}
+			w.Illegal = err.Error()
+			return ir.ExitIllegal
+		}
+		ip, ok := c.Attachment(code.SlotJIT, k.e.build).(*installed)
+		if !ok || ip.Func.Lanes != w.Lanes || wave.VGPROffset+ip.nvgpr*w.Lanes*4 > w.Size {
+			w.Fuel = left
+			return k.interpret(w)
+		}
+		slice := min(left, sliceFuel)
+		w.Fuel = slice
+		exit = k.m.execute(w, ip, block)
+		left -= slice - w.Fuel
+		w.Fuel = left
+		switch exit {
+		case ir.ExitFuel, ir.ExitIndirect, ir.ExitMode, ir.ExitFetch:
+			if k.tlb.Stale() {
+				k.tlb.Sync()
+			}
+			if left < 0 {
+				return ir.ExitFuel
+			}
+			continue
+		case ir.ExitICache:
+			k.e.InvalidateCode(w.Space)
+			continue
+		}
+		return exit
+	}
+}
+
+// interpret lets the interpreter run w from where it is.
+func (k *Worker) interpret(w *wave.Wave) ir.Exit {
+	if k.plain == nil {
+		k.plain = k.e.interp.NewWorker()
+	}
+	k.tlb.Leave()
+	x := k.plain.Run(w)
+	k.tlb.Enter(w.Space)
+	return x
+}
+
+// Close implements engine.Worker.
+func (k *Worker) Close() {
+	k.tlb.Close()
+	k.m.close()
+	if k.plain != nil {
+		k.plain.Close()
+	}
+}
+
+// opSlow does single operations with the interpreter.
+type opSlow struct {
+	run *interp.OpRunner
+}
+
+// op is a compiled helper operation, made at its first use.
+func (h *helperInfo) op(f *ir.Func) (*interp.Op, error) {
+	h.once.Do(func() {
+		x, err := interp.CompileOp(f, h.id)
+		h.made, h.err = x, err
+	})
+	x, _ := h.made.(*interp.Op)
+	return x, h.err
+}
+
+// do implements slowPath: operands are copied to the interpreter's registers and back.
+func (s *opSlow) do(w *wave.Wave, o *operands) ir.Exit {
+	op, err := o.h.op(o.f)
+	if err != nil {
+		w.Illegal = err.Error()
+		return ir.ExitIllegal
+	}
+	n := o.f.Lanes
+	for i, a := range o.v.Args {
+		if a == ir.NoID {
+			continue
+		}
+		t := o.f.V(a)
+		switch ps := o.h.args[i]; t.Type {
+		case ir.V32, ir.T:
+			if op.V[i] < 0 {
+				continue
+			}
+			for j, p := range ps {
+				d := s.run.V(op.V[i]+j, n)
+				if p.kind != placeConst && p.vec {
+					copy(d, unsafe.Slice((*uint32)(o.ptr(p, 0)), n))
+					continue
+				}
+				x := uint32(o.get(ps, ir.T, j, 0))
+				for l := range d {
+					d[l] = x
+				}
+			}
+		case ir.V64:
+			if op.V[i] < 0 {
+				continue
+			}
+			lo, hi := s.run.V(op.V[i], n), s.run.V(op.V[i]+1, n)
+			for l := range lo {
+				x := o.read(i, 0, l)
+				lo[l], hi[l] = uint32(x), uint32(x>>32)
+			}
+		case ir.M:
+			if op.S[i] >= 0 {
+				*s.run.S(op.S[i]) = o.maskArg(i)
+			}
+		default:
+			if op.S[i] < 0 {
+				continue
+			}
+			for j := range ps {
+				*s.run.S(op.S[i] + 2*j) = o.get(ps, t.Type, j, 0)
+			}
+		}
+	}
+	if x := s.run.Run(w, op); x != ir.ExitNone {
+		return x
+	}
+	last := len(op.V) - 1
+	switch v := o.v; v.Type {
+	case ir.Void:
+	case ir.V32, ir.T:
+		for j, p := range o.h.res {
+			copy(unsafe.Slice((*uint32)(o.ptr(p, 0)), n), s.run.V(op.V[last]+j, n))
+		}
+	case ir.V64:
+		lo, hi := s.run.V(op.V[last], n), s.run.V(op.V[last]+1, n)
+		for l := range lo {
+			o.write(0, l, uint64(lo[l])|uint64(hi[l])<<32)
+		}
+	default:
+		for j := range o.h.res {
+			o.write(j, 0, *s.run.S(op.S[last] + 2*j))
+		}
+	}
+	return ir.ExitNone
+}
+
+var _ engine.Engine = (*Engine)(nil)

@@ -1,0 +1,135 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/pumice-gpu/pumice/engine"
+	"github.com/pumice-gpu/pumice/engine/code"
+	"github.com/pumice-gpu/pumice/engine/interp"
+	"github.com/pumice-gpu/pumice/engine/ir"
+	"github.com/pumice-gpu/pumice/engine/isa"
+	"github.com/pumice-gpu/pumice/engine/lift"
+)
+
+// engineFunc is a random function with everything in it.
+func engineFunc(seed uint64) *ir.Func {
+	r := rand.New(rand.NewPCG(seed, 77))
+	blocks := 1 + r.IntN(4)
+	size := []int{3, 8, 20, 60, 150}[r.IntN(5)]
+	return randomFunc(r, blocks, size, seed%2 == 1, true)
+}
+
+// diffEngines runs f on interpreter and JIT and returns what differs.
+func diffEngines(t testing.TB, seed uint64, f *ir.Func) []string {
+	lifter := func(lift.Source, *isa.Target, uint64, uint32, int) (*ir.Func, error) { return f, nil }
+	j, err := NewWith(code.New(lifter))
+	if err != nil {
+		t.Skip(err)
+	}
+	defer j.mem.Close()
+	var rigs [2]*rig
+	var exits [2]ir.Exit
+	for i, e := range []engine.Engine{interp.NewWith(code.New(lifter)), j} {
+		g := newRig(t, f.Lanes, 12)
+		defer g.free()
+		g.fill(seed, f.Lanes)
+		g.w.PC = f.PC
+		g.w.S[isa.SRegFlatScratchLo], g.w.S[isa.SRegFlatScratchHi] = uint32(g.space.va)+4096, uint32(g.space.va>>32)
+		k := e.NewWorker()
+		exits[i] = k.Run(g.w)
+		k.Close()
+		rigs[i] = g
+	}
+	a, b := rigs[0], rigs[1]
+	var diff []string
+	d := func(format string, x ...any) {
+		if len(diff) < 12 {
+			diff = append(diff, fmt.Sprintf(format, x...))
+		}
+	}
+	if j.Failed() > 0 {
+		d("did not compile")
+	}
+	if exits[0] != exits[1] || a.w.PC != b.w.PC || a.w.Fuel != b.w.Fuel && exits[0] != ir.ExitFault {
+		d("exit %d pc %#x fuel %d %s, want %d %#x %d %s", exits[1], b.w.PC, b.w.Fuel, b.w.Illegal, exits[0], a.w.PC, a.w.Fuel, a.w.Illegal)
+	}
+	if a.w.Fault != b.w.Fault {
+		d("fault %+v, want %+v", b.w.Fault, a.w.Fault)
+	}
+	for i := range a.w.S {
+		if a.w.S[i] != b.w.S[i] {
+			d("s%d = %#x, want %#x", i, b.w.S[i], a.w.S[i])
+		}
+	}
+	for n := range a.w.NVGPR {
+		x, y := a.w.VGPR(n), b.w.VGPR(n)
+		for l := range x {
+			if x[l] != y[l] {
+				d("v%d lane %d = %#x, want %#x", n, l, y[l], x[l])
+			}
+		}
+	}
+	for name, m := range map[string][2][]byte{"LDS": {a.lds, b.lds}, "memory": {a.space.b, b.space.b}} {
+		for i := range m[0] {
+			if m[0][i] != m[1][i] {
+				d("%s at %#x = %#x, want %#x", name, i, m[1][i:i+8], m[0][i:i+8])
+				break
+			}
+		}
+	}
+	return diff
+}
+
+func TestEngineSeed(t *testing.T) {
+	s := os.Getenv("ENGINE_SEED")
+	if s == "" {
+		t.Skip("set ENGINE_SEED to look at one random program")
+	}
+	seed, _ := strconv.ParseUint(s, 10, 64)
+	f := engineFunc(seed)
+	t.Log("\n" + f.String())
+	for _, x := range diffEngines(t, seed, f) {
+		t.Error(x)
+	}
+}
+
+// TestEngines runs random programs on both engines. ENGINE_RUNS sets how many.
+func TestEngines(t *testing.T) {
+	n := 300
+	if testing.Short() {
+		n = 100
+	}
+	if s, err := strconv.Atoi(os.Getenv("ENGINE_RUNS")); err == nil {
+		n = s
+	}
+	bad := 0
+	for seed := range uint64(n) {
+		f := engineFunc(seed)
+		if err := ir.Verify(f); err != nil {
+			t.Fatalf("seed %d: bad test: %v", seed, err)
+		}
+		if diff := diffEngines(t, seed, f); len(diff) > 0 {
+			t.Errorf("seed %d, %d lanes, %d values:\n  %s", seed, f.Lanes, len(f.Values), strings.Join(diff, "\n  "))
+			if bad++; bad > 5 {
+				t.Fatal("too many differences")
+			}
+		}
+	}
+}
+
+// FuzzEngines looks for programs that the engines run differently.
+func FuzzEngines(f *testing.F) {
+	f.Add(uint64(1))
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		if diff := diffEngines(t, seed, engineFunc(seed)); len(diff) > 0 {
+			t.Error(strings.Join(diff, "\n"))
+		}
+	})
+}
