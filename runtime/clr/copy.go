@@ -1,7 +1,7 @@
 package clr
 
 import (
-	"runtime"
+	"sync"
 	"unsafe"
 
 	"github.com/pumice-gpu/pumice/runtime/hsa"
@@ -362,16 +362,18 @@ func fillHost(dst uint64, pattern uint32, n uint64) {
 		SetHost(dst, b, n)
 		return
 	}
-	// A stretch of pattern, copied as often as needed. Its size is no constant, so it is in the heap and does not move.
-	b := make([]byte, min(n, 4096))
+	// A stretch of pattern, copied as often as needed. What is in a pool is in the heap and does not move.
+	b := stretches.Get().(*[4096]byte)
+	defer stretches.Put(b)
 	for i := range b {
 		b[i] = byte(pattern >> (8 * (i & 3)))
 	}
-	src := uint64(uintptr(unsafe.Pointer(&b[0])))
+	src := uint64(uintptr(unsafe.Pointer(b)))
 	for off := uint64(0); off < n; {
 		m := min(n-off, uint64(len(b)))
 		CopyHost(dst+off, src, m)
 		off += m
 	}
-	runtime.KeepAlive(b)
 }
+
+var stretches = sync.Pool{New: func() any { return new([4096]byte) }}

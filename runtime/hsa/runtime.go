@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -72,6 +73,7 @@ type Runtime struct {
 
 	signals signalPool
 	closed  atomic.Bool
+	inside  atomic.Int64 // goroutines that wait for signals
 
 	mu     sync.Mutex
 	queues map[*Queue]bool // guarded by mu
@@ -214,6 +216,9 @@ func (r *Runtime) Close() error {
 		}
 	}
 	r.signals.mu.Unlock()
+	for r.inside.Load() != 0 {
+		time.Sleep(50 * time.Microsecond)
+	}
 	return wrap("shut_down", r.kfd.Close())
 }
 

@@ -44,6 +44,7 @@ func (r *Runtime) newRecord() (uint64, error) {
 		if err != nil {
 			return 0, err
 		}
+		r.kfd.KeepReadable(m)
 		p.slabs = append(p.slabs, m)
 		for a := m.VA + m.Size; a > m.VA; {
 			a -= aql.SignalSize
@@ -212,10 +213,17 @@ func (s *Signal) Wait(cond aql.Condition, compare int64, timeout time.Duration) 
 	gen := s.gen.Load()
 	s.waiters.Add(1)
 	defer s.waiters.Add(-1)
+	// Close waits for those who are inside before the memory goes.
+	s.rt.inside.Add(1)
+	defer s.rt.inside.Add(-1)
 	ages := []uint64{1}
 	pause := 20 * time.Microsecond
+	v := compare
 	for {
-		v := s.Load()
+		if s.rt.closed.Load() {
+			return v
+		}
+		v = s.Load()
 		if cond.Holds(v, compare) || s.gen.Load() != gen {
 			return v
 		}
@@ -231,9 +239,6 @@ func (s *Signal) Wait(cond aql.Condition, compare int64, timeout time.Duration) 
 			continue
 		}
 		if _, err := s.rt.kfd.WaitEvents([]*hsakmt.Event{s.event}, ages, false, left); err != nil && hsakmt.StatusOf(err) != hsakmt.WaitTimeout {
-			if s.rt.closed.Load() {
-				return s.Load()
-			}
 			time.Sleep(min(pause, left)) // the driver cannot wait: poll
 		}
 	}
@@ -253,6 +258,9 @@ func WaitAny(ss []*Signal, conds []aql.Condition, compares []int64, timeout time
 		return i, v
 	}
 	start := time.Now()
+	rt := ss[0].rt
+	rt.inside.Add(1)
+	defer rt.inside.Add(-1)
 	var es []*hsakmt.Event
 	polled := false
 	for _, s := range ss {
@@ -269,6 +277,9 @@ func WaitAny(ss []*Signal, conds []aql.Condition, compares []int64, timeout time
 		ages[i] = 1
 	}
 	for {
+		if rt.closed.Load() {
+			return -1, 0
+		}
 		if i, v := check(); i >= 0 {
 			return i, v
 		}
@@ -282,10 +293,7 @@ func WaitAny(ss []*Signal, conds []aql.Condition, compares []int64, timeout time
 			time.Sleep(min(50*time.Microsecond, left))
 			continue
 		}
-		if _, err := ss[0].rt.kfd.WaitEvents(es, ages, false, left); err != nil && hsakmt.StatusOf(err) != hsakmt.WaitTimeout {
-			if ss[0].rt.closed.Load() {
-				return -1, 0
-			}
+		if _, err := rt.kfd.WaitEvents(es, ages, false, left); err != nil && hsakmt.StatusOf(err) != hsakmt.WaitTimeout {
 			time.Sleep(min(50*time.Microsecond, left))
 		}
 	}

@@ -49,6 +49,7 @@ type Mem struct {
 	reserved uint64 // start of the reserved address range, with its guard
 	resLen   uint64
 	mapped   map[int]bool // node ids; guarded by memory.mu
+	keep     bool         // guarded by memory.mu
 	userData any          // guarded by memory.mu
 }
 
@@ -117,8 +118,21 @@ func (t *memory) dropAll() {
 	t.byVA, t.byHost = nil, nil
 	t.mu.Unlock()
 	for _, m := range all {
+		if m.keep {
+			// Private zero pages take the place: late readers find 0.
+			if mmapFixed(m.reserved, m.resLen, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE, -1, 0) == nil {
+				continue
+			}
+		}
 		unreserve(m.reserved, m.resLen)
 	}
+}
+
+// KeepReadable makes an allocation's addresses stay readable, as zeros, after Close: for memory that goroutines may still look at.
+func (k *KFD) KeepReadable(m *Mem) {
+	k.mem.mu.Lock()
+	m.keep = true
+	k.mem.mu.Unlock()
 }
 
 // reserve takes a range of addresses that nothing else of the process will use: inaccessible, and one guard page longer than asked. It
