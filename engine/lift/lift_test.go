@@ -48,9 +48,11 @@ func assemble(t testing.TB, cpu, text string, opts ...string) []byte {
 	args := append([]string{"-arch=amdgcn", "-mcpu=" + cpu, "--show-encoding"}, opts...)
 	cmd := exec.Command(tool, args...)
 	cmd.Stdin = strings.NewReader(text)
-	out, err := cmd.CombinedOutput()
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("llvm-mc: %v\n%s", err, out)
+		t.Fatalf("llvm-mc -mcpu=%s: %v\n%s", cpu, err, errs.String())
 	}
 	var code []byte
 	for _, m := range encodingRE.FindAllStringSubmatch(string(out), -1) {

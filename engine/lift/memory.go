@@ -442,10 +442,18 @@ func (c *ictx) scalarAddress() (base, off ir.ID, err error) {
 		return 0, 0, errOperand
 	}
 	off = ir.NoID
-	if so := c.field("soffset", "soff"); so != nil && (so.Kind == isa.OperandSGPR && so.Reg != isa.SRegNull) {
+	if so := c.scalarOffset(); so != nil {
 		off = c.reg(so, 0, false)
 	}
 	return c.reg64(sb, false), off, nil
+}
+
+// scalarOffset is the offset register of an SMEM instruction, or nil.
+func (c *ictx) scalarOffset() *isa.Operand {
+	if len(c.src) < 2 || c.src[1].Kind != isa.OperandSGPR || c.src[1].Reg == isa.SRegNull {
+		return nil
+	}
+	return &c.src[1]
 }
 
 // scalarType is the IR type of n dwords.
@@ -580,7 +588,7 @@ func sbufloadRule(c *ictx, args []string) error {
 	r := int(sb.Reg)
 	base := c.opx(ir.OpAnd, ir.S64, c.sget64(r), c.c(ir.S64, 0xfffffffffffc))
 	off := c.c32(uint32(c.in.Offset))
-	if so := c.field("soffset", "soff"); so != nil && so.Kind == isa.OperandSGPR && so.Reg != isa.SRegNull {
+	if so := c.scalarOffset(); so != nil {
 		off = c.opx(ir.OpAdd, ir.S32, c.reg(so, 0, false), off)
 	}
 	stride := c.opx(ir.OpAnd, ir.S32, c.opx(ir.OpLShr, ir.S32, c.sget(r+1), c.c32(16)), c.c32(0x3fff))
