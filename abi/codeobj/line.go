@@ -5,7 +5,9 @@ import (
 	"compress/zlib"
 	"debug/dwarf"
 	"io"
+	"path"
 	"sort"
+	"strings"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -109,7 +111,7 @@ func (f *elfFile) readLines() (t lineTable) {
 		}
 		if e.Tag == dwarf.TagCompileUnit {
 			if lr, err := d.LineReader(e); err == nil && lr != nil {
-				t = appendRows(t, lr)
+				t = appendRows(t, lr, misjoined(e))
 			}
 		}
 		r.SkipChildren()
@@ -123,12 +125,26 @@ func (f *elfFile) readLines() (t lineTable) {
 	return t
 }
 
-func appendRows(t lineTable, lr *dwarf.LineReader) lineTable {
+// misjoined returns how debug/dwarf spells the unit's own file when its name is absolute: DWARF 5 tables hold the absolute
+// name with directory 0, and the reader joins the two all the same. wrong is "" when there is nothing to mend.
+func misjoined(unit *dwarf.Entry) (f struct{ wrong, right string }) {
+	dir, _ := unit.Val(dwarf.AttrCompDir).(string)
+	name, _ := unit.Val(dwarf.AttrName).(string)
+	if dir != "" && strings.HasPrefix(name, "/") {
+		f.wrong, f.right = path.Join(dir, name), name
+	}
+	return f
+}
+
+func appendRows(t lineTable, lr *dwarf.LineReader, fix struct{ wrong, right string }) lineTable {
 	var e dwarf.LineEntry
 	for lr.Next(&e) == nil {
 		row := lineRow{pc: e.Address, end: e.EndSequence}
 		if e.File != nil {
 			row.line = Line{File: e.File.Name, Line: e.Line, Column: e.Column}
+			if fix.wrong != "" && row.line.File == fix.wrong {
+				row.line.File = fix.right
+			}
 		}
 		t = append(t, row)
 	}

@@ -210,6 +210,12 @@ func (o *Object) Function(va uint64) (name string, off uint64, ok bool) {
 	return s.Name, va - s.Value, true
 }
 
+// Functions returns the defined function symbols by address, local ones too when the object has a symbol table.
+func (o *Object) Functions() []Symbol {
+	o.load()
+	return o.funcs
+}
+
 // load fills the lazy parts.
 func (o *Object) load() {
 	o.once.Do(func() {

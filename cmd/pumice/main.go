@@ -35,6 +35,8 @@ func init() {
 		{"run", "[--gpu NAME[,NAME...]] [--rocm system] [--] PROGRAM [ARGS...]", "run a program on virtual GPUs", runProgram},
 		{"info", "[--gpu NAME[,NAME...]]", "print what rocminfo prints", info},
 		{"gpus", "", "list the GPUs that there are", listGPUs},
+		{"disasm", "[--target T] [--function NAME] [--json] FILE|-", "disassemble a program, fat binary or code object; - reads hexadecimal words", disasm},
+		{"coverage", "[--target T] [--json] FILE", "say which instructions a program uses and how well they run", coverage},
 		{"version", "", "print versions", version},
 		{"help", "", "print this", help},
 	}
