@@ -93,10 +93,6 @@ func (s *state) decode(out *Inst) error {
 		if s.d.gen == GFX12 && opcode >= 0x80 { // typed buffers share the family
 			f, opcode = MTBUF, opcode-0x80
 		}
-	case VINTERP:
-		if s.d.gen == GFX12 {
-			opcode &= 0x1f
-		}
 	}
 	e := s.d.lookup(f, opcode)
 	if e == nil {
@@ -180,7 +176,7 @@ func (s *state) salu(out *Inst) error {
 			out.Src[i] = s.konst(o.ty)
 			continue
 		}
-		if i == 2 { // s_fmac: none
+		if nf == 2 { // s_fmac: none
 			break
 		}
 		code := s.get(fields[nf])

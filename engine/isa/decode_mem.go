@@ -72,6 +72,9 @@ func (s *state) flat(out *Inst) error {
 	}
 	atomic := op.Flags&FlagAtomic != 0
 	if a.p&pNoAddr != 0 {
+		if s.d.sreg[s.get(fSaddr)] != SRegNull {
+			return ErrReserved
+		}
 		return nil
 	}
 	out.NSrc = 3
@@ -116,7 +119,10 @@ func (s *state) flatAddr(out *Inst) bool {
 	}
 	switch out.Fmt {
 	case FLAT:
-		return (sa == 0 || null || sa == 0x7f) && vgpr(addr, B64, 2, false, &out.Src[0]) && !s.flag(fSve)
+		if s.d.gen <= GFX940 {
+			null = sa == 0
+		}
+		return null && vgpr(addr, B64, 2, false, &out.Src[0]) && !s.flag(fSve)
 	case GLOBAL:
 		if s.d.gen >= GFX11 && s.flag(fSve) {
 			return false
@@ -194,7 +200,7 @@ func (s *state) buffer(out *Inst) error {
 			return ErrReserved
 		}
 	}
-	if out.LDS && (out.Acc || out.TFE) {
+	if out.LDS && (out.Acc || out.TFE || a.p&pLDSOnly != 0 && len(op.Dst) == 0 && (out.OffEn || out.IdxEn)) {
 		return ErrReserved
 	}
 	atomic := op.Flags&FlagAtomic != 0

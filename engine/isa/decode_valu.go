@@ -173,7 +173,7 @@ func (s *state) sdwaWord(out *Inst) error {
 		return s.src(code, o.ty, 1, &out.Src[i])
 	}
 	mods := func(i int, neg, abs, sext uint32) bool {
-		if a.mods[i] == modFP {
+		if a.mods[i] == modFP && !(i == 1 && a.p&pSInt1 != 0) {
 			out.Neg |= uint8(neg << i)
 			out.Abs |= uint8(abs << i)
 			return sext == 0
@@ -264,8 +264,12 @@ func (s *state) dppWord(out *Inst, code uint32) error {
 		return nil
 	}
 	for i := 0; i < 2; i++ {
-		if a.mods[i] != modFP && (neg|abs)>>i&1 != 0 {
+		switch {
+		case (a.mods[i] == modNone || i == 1 && a.p&pSInt1 != 0) && (neg|abs)>>i&1 != 0:
 			return ErrReserved
+		case a.mods[i] == modBits:
+			neg &^= 1 << i
+			abs &^= 1 << i
 		}
 	}
 	out.Neg, out.Abs = neg, abs

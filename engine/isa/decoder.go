@@ -267,13 +267,12 @@ func (d *decoder) mustBeZero(f Format, l *layout, op *Op) words {
 		d.usedVOP3P(op, l, use, part, &used)
 	case SMEM:
 		use(fSbase, fSdata, fSoe, fImm, fOffset, fSoffset, fGlc, fDlc, fScope, fTh)
-		if nsrc == 0 && len(op.Dst) == 0 || a.p&pOff == 0 {
-			used = words{}
-			or(l.any)
-			or(pre.mask())
-			use(fOp)
-			if len(op.Dst) > 0 || a.p&pSdata != 0 {
-				use(fSdata)
+		if nsrc == 0 { // no address: the bits hardware looks at are few
+			used = words{lo: ^uint64(0)}
+			for _, id := range [...]fieldID{fImm, fDlc, fGlc} {
+				if id == fImm || d.gen == GFX11 {
+					used.lo &^= l.f[id].mask().lo
+				}
 			}
 		}
 	case DS:
@@ -295,14 +294,17 @@ func (d *decoder) mustBeZero(f Format, l *layout, op *Op) words {
 		}
 	case FLAT, GLOBAL, SCRATCH:
 		use(fOffset, fLds, fSve, fSeg, fGlc, fSlc, fDlc, fScc, fScope, fTh, fAddr, fData, fSaddr, fAcc, fVdst)
+		if a.p&pNoAddr != 0 {
+			used.lo &^= l.f[fSve].mask().lo
+		}
 	case MUBUF, MTBUF:
 		if a.p&pBare != 0 {
-			used = words{}
-			or(l.any)
-			or(pre.mask())
-			use(fOp)
-			if d.is940 {
-				use(fGlc, fSlc, fScc)
+			used = words{lo: ^uint64(0), hi: ^uint64(0)}
+			for _, id := range [...]fieldID{fTfe, fLds, fIdxen, fOffen, fGlc, fDlc, fScc} {
+				if a.p&pCpol != 0 && (id == fGlc || id == fDlc || id == fScc) {
+					continue
+				}
+				used.lo &^= l.f[id].mask().lo
 			}
 			break
 		}
@@ -317,7 +319,10 @@ func (d *decoder) mustBeZero(f Format, l *layout, op *Op) words {
 	case VINTRP:
 		use(fVdst, fAttr, fChan, fVsrc)
 	case VINTERP:
-		use(fVdst, fWaitExp, fOpSel, fClamp, fSrc0, fSrc1, fSrc2, fNeg)
+		use(fVdst, fWaitExp, fClamp, fSrc0, fSrc1, fSrc2, fNeg)
+		if a.p&pOpSel != 0 {
+			use(fOpSel)
+		}
 	case LDSDIR:
 		use(fVdst, fAttr, fChan, fWaitVA, fWaitVM)
 	default:

@@ -350,7 +350,7 @@ func prefetch(op *Op) bool {
 func (p *printer) smemData() {
 	if o := &p.in.Src[2]; o.Kind == OperandImm {
 		p.sep()
-		p.dec(int64(o.Value))
+		p.int32(uint32(o.Value))
 	} else {
 		p.arg(o)
 	}

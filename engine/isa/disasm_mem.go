@@ -153,7 +153,7 @@ func (p *printer) buffer() {
 
 // cpolBare prints the cache bits of cache control instructions, which only some generations write.
 func (p *printer) cpolBare() {
-	if p.t.Gen == GFX940 {
+	if p.t.Gen == GFX940 && p.a.p&pCpol != 0 {
 		p.cpol()
 	}
 }

@@ -231,6 +231,12 @@ type Inst struct {
 	Hi16    bool // v_interp: the high half of the attribute
 	LWE     bool
 
+	// Graphics.
+	Export  Export
+	WaitExp uint8 // VINTERP: export count to wait for
+	WaitVA  uint8 // LDS direct loads: VALU destinations outstanding
+	WaitVM  uint8
+
 	// VOPD: the Y half; the X half is Op/Dst[0]/Src. Both read before either writes.
 	Y    *Op
 	YDst Operand
@@ -238,6 +244,16 @@ type Inst struct {
 	NY   uint8
 
 	Raw [5]uint32 // the words, Size/4 of them
+}
+
+// Export is what an EXP instruction adds to its four sources.
+type Export struct {
+	Target     uint8 // 0-7 color, 8 depth, 12-16 position, 20 primitive, 32-63 parameter
+	Enable     uint8 // bit i: source i is written
+	Compressed bool  // two 16-bit values in each of the first two sources
+	Done       bool
+	ValidMask  bool
+	RowEnable  bool
 }
 
 // Op is one row of the instruction tables: one mnemonic of one encoding family, the same for every generation.

@@ -101,7 +101,9 @@ const (
 	pA16
 	pReadM0
 	pAtomicRet
-	pE32 // spelled with _e32 though there is no 64-bit form
+	pCpol  // a bare cache control with policy bits
+	pSInt1 // SDWA form: src1 is an integer
+	pE32   // spelled with _e32 though there is no 64-bit form
 )
 
 var propTokens = map[string]prop{
@@ -114,7 +116,7 @@ var propTokens = map[string]prop{
 	"swmmac": pSWMMAC, "dot": pDot, "somod": pSOmod, "snomod": pSNoOmod, "store": pStore, "atomic": pAtomic,
 	"atomicx2": pAtomicX2, "sampler": pSampler, "gather4": pGather4, "gradients": pGradients, "g16": pG16,
 	"coordinates": pCoordinates, "lodorclampormip": pLod, "hasd16": pHasD16, "msaa": pMSAA, "bvh": pBVH,
-	"a16": pA16, "rm0": pReadM0, "atr": pAtomicRet, "e32": pE32,
+	"a16": pA16, "rm0": pReadM0, "atr": pAtomicRet, "e32": pE32, "cpol": pCpol, "sm=Fi": pSInt1,
 }
 
 var flagTokens = map[string]Flags{
