@@ -1,0 +1,3 @@
+package fidelity
+
+//go:generate go run ./write
