@@ -1,5 +1,37 @@
 package machine
 
-import "github.com/pumice-gpu/pumice/engine"
+import (
+	"fmt"
 
-func newEngine(target string) (engine.Engine, error) { return nil, nil }
+	"github.com/pumice-gpu/pumice/engine"
+	"github.com/pumice-gpu/pumice/engine/interp"
+)
+
+// EngineVariable is the environment variable that names the engine; empty means DefaultEngine.
+const EngineVariable = "PUMICE_ENGINE"
+
+// DefaultEngine runs waves when none is named.
+const DefaultEngine = "interp"
+
+// engines by name. One engine serves all targets: it is told each wave's.
+var engines = map[string]func() (engine.Engine, error){
+	"interp": func() (engine.Engine, error) { return interp.New(), nil },
+}
+
+// CheckEngine says whether there is an engine of that name.
+func CheckEngine(name string) error {
+	if _, ok := engines[name]; !ok {
+		return fmt.Errorf("%q is not an engine; there is: interp", name)
+	}
+	return nil
+}
+
+func newEngine(name string) (engine.Engine, error) {
+	if name == "" {
+		name = DefaultEngine
+	}
+	if err := CheckEngine(name); err != nil {
+		return nil, err
+	}
+	return engines[name]()
+}

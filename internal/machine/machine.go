@@ -2,8 +2,8 @@ package machine
 
 import (
 	"fmt"
+	"os"
 
-	"github.com/pumice-gpu/pumice/engine"
 	"github.com/pumice-gpu/pumice/kernel/amdgpu"
 	"github.com/pumice-gpu/pumice/kernel/kfd"
 	"github.com/pumice-gpu/pumice/kernel/sched"
@@ -31,16 +31,12 @@ func New(profiles []*profile.Profile) (m *Machine, err error) {
 	if m.sys, err = amdgpu.NewSystemMemory(world, 0); err != nil {
 		return m, err
 	}
-	engines := map[string]engine.Engine{}
+	e, err := newEngine(os.Getenv(EngineVariable))
+	if err != nil {
+		return m, err
+	}
 	var devices []*amdgpu.Device
 	for _, p := range profiles {
-		e := engines[p.Target]
-		if e == nil {
-			if e, err = newEngine(p.Target); err != nil {
-				return m, fmt.Errorf("%s: %w", p.Name, err)
-			}
-			engines[p.Target] = e
-		}
 		line := &amdgpu.Line{}
 		chip, err := silicon.New(p, silicon.Config{Engine: e, Interrupt: line.Raise})
 		if err != nil {

@@ -219,7 +219,8 @@ failed:;
 
 static void *device_mmap(const struct vfile *f, void *address, size_t length, int prot, int flags, off_t offset) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    if (length == 0 || length > SIZE_MAX - page || offset < 0) {
+    // The KFD's offsets have their type in the top bits, so a "negative" one is no error.
+    if (length == 0 || length > SIZE_MAX - page) {
         errno = EINVAL;
         return MAP_FAILED;
     }
