@@ -5,13 +5,17 @@ import (
 	"github.com/pumice-gpu/pumice/engine/isa"
 )
 
-// prune removes register writes that a later write of the same block covers before anything could look, and then the
-// values that no one uses. It keeps every Block's Code in order; removed values stay in Func.Values, unreferenced.
+// prune removes register writes that a later write covers before anything could look, and then the values that no one
+// uses. For scalar registers (SCC above all) it looks across forward branches; on a backward one the wave may run out of
+// fuel and be looked at. It keeps every Block's Code in order; removed values stay in Func.Values, unreferenced.
 func prune(f *ir.Func) {
 	used := make([]bool, len(f.Values))
+	entry := make([][isa.NumSRegs]bool, len(f.Blocks)) // what each block overwrites before it can be seen
 	var over overwritten
-	for _, b := range f.Blocks {
+	for n := len(f.Blocks) - 1; n >= 0; n-- {
+		b := f.Blocks[n]
 		over.reset()
+		over.after(f, b, entry)
 		keep := make([]bool, len(b.Code))
 		for i := len(b.Code) - 1; i >= 0; i-- {
 			v := f.V(b.Code[i])
@@ -21,6 +25,27 @@ func prune(f *ir.Func) {
 			}
 		}
 		mark(f, b, keep, used)
+		entry[n] = over.s
+	}
+}
+
+// after sets the scalar part to what all successors of b overwrite.
+func (o *overwritten) after(f *ir.Func, b *ir.Block, entry [][isa.NumSRegs]bool) {
+	forward := func(to int) bool {
+		return to > b.Index && int32(f.Blocks[to].PC) > int32(b.PC)
+	}
+	switch t := &b.Term; t.Kind {
+	case ir.TermJump:
+		if forward(t.Then) {
+			o.s = entry[t.Then]
+		}
+	case ir.TermBranch:
+		if forward(t.Then) && forward(t.Else) {
+			o.s = entry[t.Then]
+			for i, x := range &entry[t.Else] {
+				o.s[i] = o.s[i] && x
+			}
+		}
 	}
 }
 
