@@ -18,6 +18,8 @@ import (
 var (
 	vramClass = &sched.Class{Name: "amdgpu_vram", Rank: 800}
 	slotClass = &sched.Class{Name: "amdgpu_slots", Rank: 820}
+	ihClass   = &sched.Class{Name: "amdgpu_ih", Rank: 840}
+	softClass = &sched.Class{Name: "amdgpu_ih_soft", Rank: 870}
 )
 
 // VMIDs that compute may use, as amdgpu splits them.
@@ -54,20 +56,27 @@ type Device struct {
 	hqds   map[int]bool // compute slots in use; guarded by slotMu
 	sdmaQs [][]bool     // by engine and queue: in use; guarded by slotMu
 
-	ring    []byte
-	rptr    uint32 // only the interrupt task's
-	irq     sched.WaitQueue
-	pending atomic.Bool
+	fast    func(ih.Entry) bool // set once by Start
+	slow    func(ih.Entry)      // likewise
+	started atomic.Bool
 	closed  atomic.Bool
-	handler func(ih.Entry) // set once by Start
-	done    atomic.Bool
+	pending atomic.Bool // the ring may hold entries
+	irq     sched.WaitQueue
+
+	ihMu sched.Mutex
+	ring []byte // written by the chip
+	rptr uint32 // guarded by ihMu
+
+	softMu sched.Mutex
+	soft   []ih.Entry // for the interrupt task; guarded by softMu
 }
 
 // New brings a chip up. The caller has given Interrupt of the same Device to the chip's configuration (see Line), and calls
 // Start before the first queue.
 func New(w sched.World, p *profile.Profile, chip Chip, sys *SystemMemory, line *Line) (*Device, error) {
 	d := &Device{World: w, Profile: p, Chip: chip, Sys: sys, vramMu: w.NewMutex(vramClass), slotMu: w.NewMutex(slotClass),
-		bos: map[uint64]*BO{}, hqds: map[int]bool{}, irq: w.NewWaitQueue("ih"), ring: make([]byte, 64<<10)}
+		bos: map[uint64]*BO{}, hqds: map[int]bool{}, irq: w.NewWaitQueue("ih"), ihMu: w.NewMutex(ihClass),
+		softMu: w.NewMutex(softClass), ring: make([]byte, 64<<10)}
 	var ok bool
 	if d.PTE, ok = pte.GenOf(uint32(p.GfxTargetVersion)); !ok {
 		return nil, fmt.Errorf("amdgpu: no page tables for gfx target %d", p.GfxTargetVersion)
@@ -97,39 +106,70 @@ type Line struct{ dev atomic.Pointer[Device] }
 
 // Raise tells the driver that the chip has written an interrupt. It does not block.
 func (l *Line) Raise() {
-	if d := l.dev.Load(); d != nil {
-		d.pending.Store(true)
-		d.irq.Wake()
+	if d := l.dev.Load(); d != nil && d.started.Load() {
+		d.service()
 	}
 }
 
-// Start runs the interrupt task, which calls handler for each entry in order.
-func (d *Device) Start(handler func(ih.Entry)) {
-	d.handler = handler
+// Start begins to serve interrupts. fast is called for each entry in order, in the context that raised the interrupt: it may take leaf
+// locks only and must not wait. An entry that it refuses (false) goes to slow, on the interrupt task, in order too.
+func (d *Device) Start(fast func(ih.Entry) bool, slow func(ih.Entry)) {
+	d.fast, d.slow = fast, slow
+	d.started.Store(true)
 	d.World.Go("ih", true, d.interrupts)
+	d.service()
 }
 
-// interrupts is the interrupt task.
-func (d *Device) interrupts() {
-	defer d.done.Store(true)
+// service empties the ring: the top half. Whoever finds another one at it leaves the work to that one.
+func (d *Device) service() {
+	d.pending.Store(true)
+	for d.pending.Load() && d.ihMu.TryLock() {
+		for d.pending.Swap(false) {
+			d.drain()
+		}
+		d.ihMu.Unlock()
+	}
+}
+
+// drain is called with ihMu held.
+func (d *Device) drain() {
 	for {
-		d.irq.Wait(func() bool { return d.pending.Load() || d.closed.Load() }, sched.Forever)
+		w, _ := d.Chip.IHWritePointer()
+		if w == d.rptr {
+			return
+		}
+		for d.rptr != w {
+			e := ih.Decode(d.ring[d.rptr:])
+			d.rptr = (d.rptr + ih.EntryBytes) % uint32(len(d.ring))
+			d.Chip.SetIHReadPointer(d.rptr)
+			if !d.fast(e) {
+				d.softMu.Lock()
+				d.soft = append(d.soft, e)
+				d.softMu.Unlock()
+				d.irq.Wake()
+			}
+		}
+	}
+}
+
+// interrupts is the interrupt task: the bottom half.
+func (d *Device) interrupts() {
+	for {
+		var e ih.Entry
+		d.irq.Wait(func() bool {
+			d.softMu.Lock()
+			defer d.softMu.Unlock()
+			if len(d.soft) == 0 {
+				return d.closed.Load()
+			}
+			e = d.soft[0]
+			d.soft = d.soft[1:]
+			return true
+		}, sched.Forever)
 		if d.closed.Load() {
 			return
 		}
-		d.pending.Store(false)
-		for {
-			w, _ := d.Chip.IHWritePointer()
-			if w == d.rptr {
-				break
-			}
-			for d.rptr != w {
-				e := ih.Decode(d.ring[d.rptr:])
-				d.rptr = (d.rptr + ih.EntryBytes) % uint32(len(d.ring))
-				d.Chip.SetIHReadPointer(d.rptr)
-				d.handler(e)
-			}
-		}
+		d.slow(e)
 	}
 }
 

@@ -19,8 +19,9 @@
 //
 // Bus addresses are host virtual addresses: a PTE with SYSTEM holds the address at which this process sees the page.
 //
-// Lock order, outermost first: VM.mu, Device.vramMu, Device.sysMu, Device.slotMu. All are leafs for callers: no function of this
-// package calls back with one held. The interrupt handler is called from the interrupt task with none held.
+// Lock order, outermost first: VM.mu, Device.vramMu, SystemMemory.mu, Device.slotMu. All are leafs for callers: no function of this
+// package calls back with one held. Device.ihMu is held while the fast interrupt handler runs, which may take leaf locks of its owner;
+// Device.softMu is inside it. The slow handler is called from the interrupt task with none held.
 //
 // fidelity: approximate userptr: pages are faulted in and mapped once; a later munmap by the application is not noticed by the
 // page tables until the SVM substrate watches the address space

@@ -102,7 +102,7 @@ func New(cfg Config, devices []*amdgpu.Device) (*Driver, error) {
 		n.drm.Import = d.exports.find
 		n.smi.init(d.world)
 		d.nodes = append(d.nodes, n)
-		dev.Start(func(e ih.Entry) { d.interrupt(n, e) })
+		dev.Start(func(e ih.Entry) bool { return d.interrupt(n, e) }, func(e ih.Entry) { d.fault(n, e) })
 	}
 	d.sysfs = newSysfs(d)
 	return d, nil

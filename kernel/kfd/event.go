@@ -62,18 +62,15 @@ func (s *eventState) init() {
 	s.free[0] &^= 1 // id 0 means "no event"
 }
 
-// close wakes all waiters: the process ends.
-func (s *eventState) close() {
+// close wakes all waiters: the process ends. The caller frees the buffer that is returned.
+func (s *eventState) close() (page *amdgpu.BO) {
 	s.closed = true
 	for _, e := range s.events {
 		e.destroy()
 	}
 	s.events = map[uint32]*event{}
-	if s.pageBO != nil {
-		s.pageBO.Put()
-		s.pageBO = nil
-	}
-	s.page = nil
+	page, s.pageBO, s.page = s.pageBO, nil, nil
+	return page
 }
 
 // slot takes the next free slot at or after the last one given; 0 when there is none.
@@ -120,6 +117,31 @@ func (p *process) setPage(handle uint64) error {
 	return nil
 }
 
+// ownPage makes an event page when user space has brought none before its first signal event.
+func (p *process) ownPage() error {
+	p.evMu.Lock()
+	there := p.ev.page != nil
+	p.evMu.Unlock()
+	if there {
+		return nil
+	}
+	bo, err := p.pdds[0].node.dev.NewBO(amdgpu.GTT, kfd.EventPageSize, true)
+	if err != nil {
+		return unix.ENOMEM
+	}
+	host, _ := bo.Host(0)
+	p.evMu.Lock()
+	if p.ev.page == nil && !p.ev.closed {
+		p.ev.usePage(host, kfd.SignalEventLimit)
+		p.ev.pageBO, bo = bo, nil
+	}
+	p.evMu.Unlock()
+	if bo != nil {
+		bo.Put() // another call was faster
+	}
+	return nil
+}
+
 func (s *eventState) usePage(host unsafe.Pointer, slots int) {
 	s.page = unsafe.Slice((*uint64)(host), slots)
 	for i := range s.page {
@@ -148,6 +170,11 @@ func (p *process) createEvent(a *kfd.CreateEventArgs) error {
 			return err
 		}
 	}
+	if a.EventType == kfd.EventSignal || a.EventType == kfd.EventDebug {
+		if err := p.ownPage(); err != nil {
+			return err
+		}
+	}
 	p.evMu.Lock()
 	defer p.evMu.Unlock()
 	s := &p.ev
@@ -157,15 +184,6 @@ func (p *process) createEvent(a *kfd.CreateEventArgs) error {
 	e := &event{kind: a.EventType, autoReset: a.AutoReset != 0, age: 1}
 	switch a.EventType {
 	case kfd.EventSignal, kfd.EventDebug:
-		if s.page == nil {
-			bo, err := p.pdds[0].node.dev.NewBO(amdgpu.GTT, kfd.EventPageSize, true)
-			if err != nil {
-				return unix.ENOMEM
-			}
-			host, _ := bo.Host(0)
-			s.pageBO = bo
-			s.usePage(host, kfd.SignalEventLimit)
-		}
 		if e.id = s.slot(); e.id == 0 {
 			return unix.ENOSPC
 		}

@@ -230,7 +230,7 @@ func TestMemoryException(t *testing.T) {
 	r.alloc(0, 0x7e0000000000, 8192, kfd.AllocGTT)
 	var got Fault
 	r.drv.OnFault = func(f Fault) { got = f }
-	r.drv.interrupt(r.drv.nodes[0], ih.VMFault(8, uint16(firstPASID), 0x7e0000003000, ih.FaultNotPresent, ih.FaultWrite))
+	r.drv.fault(r.drv.nodes[0], ih.VMFault(8, uint16(firstPASID), 0x7e0000003000, ih.FaultNotPresent, ih.FaultWrite))
 	d, res, err := r.waitRaw(false, 0, kfd.EventData{EventID: id})
 	if err != nil || res != kfd.WaitResultComplete {
 		t.Fatal(res, err)

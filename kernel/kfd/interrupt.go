@@ -15,11 +15,11 @@ const (
 	sqIDBits   = 24
 )
 
-// interrupt handles one entry of a device's ring, on its interrupt task.
-func (d *Driver) interrupt(n *node, e ih.Entry) {
+// interrupt handles one entry of a device's ring where it was raised, but for memory faults, which may take long: those are for fault.
+func (d *Driver) interrupt(n *node, e ih.Entry) bool {
 	p := d.irqProc.Load()
 	if p == nil || uint32(e.PASID) != p.pasid || e.VMID < amdgpu.FirstVMID {
-		return
+		return true
 	}
 	switch {
 	case e.Source == ih.SourceCPEndOfPipe && e.Client == ih.ClientGRBMCP:
@@ -31,6 +31,14 @@ func (d *Driver) interrupt(n *node, e ih.Entry) {
 			p.eventInterrupt(data, sqIDBits)
 		}
 	case e.Source == ih.SourceVMFault && (e.Client == ih.ClientVMC || e.Client == ih.ClientUTCL2):
+		return false
+	}
+	return true
+}
+
+// fault handles a memory fault, on the device's interrupt task.
+func (d *Driver) fault(n *node, e ih.Entry) {
+	if p := d.irqProc.Load(); p != nil {
 		d.vmFault(n, p, &e)
 	}
 }

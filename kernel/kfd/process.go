@@ -159,8 +159,11 @@ func (p *process) mmap(off, n uint64) ([]amdgpu.Segment, error) {
 func (p *process) exit() {
 	p.dead.Store(true)
 	p.evMu.Lock()
-	p.ev.close()
+	page := p.ev.close()
 	p.evMu.Unlock()
+	if page != nil {
+		page.Put()
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, q := range p.sortedQueues() {
