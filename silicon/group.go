@@ -178,7 +178,15 @@ func (g *group) launch() {
 		}
 		for l := range lanes {
 			if k.target.PackedTID {
-				v0[l] = item[0] | item[1]<<10 | item[2]<<20
+				// Only enabled ids are packed: code that asks for x alone does not mask.
+				v := item[0]
+				if ids >= 1 {
+					v |= item[1] << 10
+				}
+				if ids >= 2 {
+					v |= item[2] << 20
+				}
+				v0[l] = v
 			} else {
 				v0[l] = item[0]
 				if v1 != nil {

@@ -14,7 +14,6 @@ import (
 	"github.com/pumice-gpu/pumice/abi/pte"
 	"github.com/pumice-gpu/pumice/engine"
 	"github.com/pumice-gpu/pumice/engine/ir"
-	"github.com/pumice-gpu/pumice/engine/isa"
 	"github.com/pumice-gpu/pumice/engine/mem"
 	"github.com/pumice-gpu/pumice/engine/wave"
 	"github.com/pumice-gpu/pumice/silicon/profile"
@@ -69,25 +68,22 @@ type rig struct {
 
 const rigVMID = 8
 
-func targetOf(name string) *isa.Target {
-	switch name {
-	case "gfx906":
-		return &isa.Target{Name: name, Gen: isa.GFX9, Major: 9, Step: 6, Xnack: true}
-	case "gfx90a":
-		return &isa.Target{Name: name, Gen: isa.GFX9, Major: 9, Step: 10, PackedTID: true, UnifiedAcc: true, HasAcc: true, Xnack: true}
-	}
-	return &isa.Target{Name: "gfx1030", Gen: isa.GFX10, Major: 10, Minor: 3, Wave32: true}
+func newRig(t testing.TB, profileName string, workers int) *rig {
+	e := &fakeEngine{progs: map[uint64]func(*wave.Wave) ir.Exit{}}
+	r := newRigWith(t, profileName, workers, e)
+	r.e = e
+	return r
 }
 
-func newRig(t testing.TB, profileName string, workers int) *rig {
+func newRigWith(t testing.TB, profileName string, workers int, e engine.Engine) *rig {
 	p, err := profile.Load(profileName)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t: t, e: &fakeEngine{progs: map[uint64]func(*wave.Wave) ir.Exit{}}, next: 1 << 20, va: 0x7000_0000_0000,
+	r := &rig{t: t, next: 1 << 20, va: 0x7000_0000_0000,
 		irqs: make(chan ih.Entry, 4096), faults: make(chan FaultInfo, 64), qfault: make(chan QueueFault, 64)}
 	r.ring = make([]byte, 64<<10)
-	r.d, err = New(p, Config{Engine: r.e, Target: targetOf(p.Target), Workers: workers, VRAMSize: 256 << 20, Interrupt: r.interrupt,
+	r.d, err = New(p, Config{Engine: e, Workers: workers, VRAMSize: 256 << 20, Interrupt: r.interrupt,
 		Hooks: Hooks{
 			WaveFault:  func(f *FaultInfo) { r.faults <- *f },
 			QueueError: func(f *QueueFault) { r.qfault <- *f },
