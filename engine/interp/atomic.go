@@ -184,7 +184,7 @@ func runAtomic(m *machine, in *inst) bool {
 		var old uint64
 		switch m.kind[l] {
 		case toHost:
-			old = atomicHost(v, m.host[l], a, b)
+			old = atomicHost(v, hostPtr(uint64(m.host[l])), a, b)
 		case toLDS:
 			old = m.atomicLDS(v, m.va[l], a, b)
 		}

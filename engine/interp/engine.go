@@ -117,6 +117,7 @@ func (k *Worker) start(w *wave.Wave) {
 	m.lds = nil
 	if w.LDS != 0 && w.LDSLen != 0 {
 		m.lds = unsafe.Slice((*byte)(hostPtr(w.LDS)), w.LDSLen)
+		m.ldsBase = uintptr(w.LDS)
 	}
 	m.shared, m.private = aperture(w.Space.SharedBase), aperture(w.Space.PrivateBase)
 	w.TLB = uint64(uintptr(unsafe.Pointer(&k.tlb.Entries[0])))

@@ -19,6 +19,9 @@ type machine struct {
 	tlb  *mem.TLB
 	lds  []byte
 
+	ldsBase uintptr
+	allHost bool // of the last translate: all lanes have a host address
+
 	shared, private uint64 // aperture bases, 2^32-aligned; zero when there is none
 
 	exit  ir.Exit
@@ -26,8 +29,8 @@ type machine struct {
 	text  string
 
 	frame  []uint32
-	consts []uint32 // of the running program; keeps it reachable
-	host   [64]unsafe.Pointer
+	consts []uint32    // of the running program; keeps it reachable
+	host   [64]uintptr // not in the Go heap
 	va     [64]uint64
 	kind   [64]uint8
 }
@@ -210,8 +213,12 @@ func runCopyV(m *machine, in *inst) bool {
 }
 
 func runSplat(m *machine, in *inst) bool {
-	x := uint64(m.s32(in.a[0]))
-	x |= x << 32
+	w := m.s32(in.a[0])
+	if haveAVX {
+		avxSplat(m.lanes(in.d[0]), w)
+		return true
+	}
+	x := uint64(w) | uint64(w)<<32
 	d := (*[32]uint64)(m.p(in.d[0]))
 	for i := 0; i < 32; i += 4 {
 		d[i], d[i+1], d[i+2], d[i+3] = x, x, x, x
@@ -226,8 +233,15 @@ func runTuple(m *machine, in *inst) bool {
 	return true
 }
 
+// addLanes returns the address of lane l.
+func addLanes(x *lanes, l int) unsafe.Pointer { return unsafe.Add(unsafe.Pointer(x), l*4) }
+
 // blend copies the lanes of mask.
 func blend(d, s *lanes, mask uint64, n int) {
+	if haveAVX {
+		avxSelect(d, s, d, mask, n)
+		return
+	}
 	if bits.OnesCount64(mask) <= 24 {
 		for ; mask != 0; mask &= mask - 1 {
 			l := bits.TrailingZeros64(mask) & 63
@@ -440,7 +454,8 @@ func (m *machine) blendTo(in *inst, k uint64, t0, t1 *lanes) {
 }
 
 func runMask32(m *machine, in *inst) bool {
-	m.set64(in.d[0], in.km(m.optional(in.a[0]), m.optional(in.b[0]), m.n))
+	x := in.km(m.lanes(in.a[0]), m.lanes(in.b[0]), m.n)
+	m.set64(in.d[0], (x^-in.imm)&m.full)
 	return true
 }
 
@@ -453,14 +468,18 @@ func runSelect(m *machine, in *inst) bool {
 	if w != m.full {
 		t = m.temp(0)
 	}
-	d := t[:m.n]
-	for l := range d {
-		x := c[l]
-		if k&1 != 0 {
-			x = b[l]
+	if haveAVX {
+		avxSelect(t, m.lanes(in.b[0]), m.lanes(in.c[0]), k, m.n)
+	} else {
+		d := t[:m.n]
+		for l := range d {
+			x := c[l]
+			if k&1 != 0 {
+				x = b[l]
+			}
+			d[l] = x
+			k >>= 1
 		}
-		d[l] = x
-		k >>= 1
 	}
 	if w != m.full {
 		blend(m.lanes(in.d[0]), t, w, m.n)

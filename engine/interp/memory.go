@@ -63,8 +63,9 @@ func (m *machine) addresses(in *inst, k uint64) {
 // whole asks for each access to be in one piece (atomics).
 func (m *machine) translate(in *inst, k uint64, width uint64, acc mem.Access, whole bool) bool {
 	space := in.v.Space
+	m.allHost = true
 	if space == ir.LDS {
-		m.translateLDS(k, width)
+		m.translateLDS(k, width, whole)
 		return true
 	}
 	if space == ir.GDS {
@@ -72,6 +73,7 @@ func (m *machine) translate(in *inst, k uint64, width uint64, acc mem.Access, wh
 		for l := range m.n {
 			m.kind[l&63] = toNone
 		}
+		m.allHost = false
 		return true
 	}
 	lastPage, delta := ^uint64(0), uint64(0)
@@ -83,6 +85,7 @@ func (m *machine) translate(in *inst, k uint64, width uint64, acc mem.Access, wh
 			case hi == m.shared && hi != 0:
 				m.va[l] = va & 0xffffffff
 				m.kind[l] = toLDS
+				m.allHost = false
 				if m.va[l]+width > uint64(len(m.lds)) {
 					m.kind[l] = m.partLDS(m.va[l], width)
 				}
@@ -114,21 +117,29 @@ func (m *machine) translate(in *inst, k uint64, width uint64, acc mem.Access, wh
 				return m.stop(f, l)
 			}
 			m.kind[l] = toSplit
+			m.allHost = false
 			continue
 		}
 		m.kind[l] = toHost
-		m.host[l] = hostPtr(va + delta)
+		m.host[l] = uintptr(va + delta)
 	}
 	return true
 }
 
-func (m *machine) translateLDS(k, width uint64) {
+func (m *machine) translateLDS(k, width uint64, whole bool) {
 	size := uint64(len(m.lds))
+	in := toHost
+	if whole {
+		in = toLDS // atomics need not lock
+	}
+	base := m.ldsBase
 	for ; k != 0; k &= k - 1 {
 		l := bits.TrailingZeros64(k) & 63
-		m.kind[l] = toLDS
-		if m.va[l]+width > size {
-			m.kind[l] = m.partLDS(m.va[l], width)
+		va := m.va[l]
+		m.kind[l], m.host[l] = in, base+uintptr(va)
+		if va+width > size {
+			m.kind[l] = m.partLDS(va, width)
+			m.allHost = false
 		}
 	}
 }
@@ -155,7 +166,7 @@ func (m *machine) scratchLane(l int, off, width uint64, acc mem.Access, whole bo
 		if f != nil {
 			return m.stop(f, l)
 		}
-		m.va[l], m.kind[l], m.host[l] = va, toHost, host
+		m.va[l], m.kind[l], m.host[l] = va, toHost, uintptr(host)
 		return true
 	}
 	if whole {
@@ -167,6 +178,7 @@ func (m *machine) scratchLane(l int, off, width uint64, acc mem.Access, whole bo
 		}
 	}
 	m.va[l], m.kind[l] = off|scratchMark, toSplit
+	m.allHost = false
 	return true
 }
 
@@ -209,13 +221,19 @@ func (m *machine) contiguous(in *inst, width uint32) (uint64, bool) {
 		return 0, false
 	}
 	var diff uint32
-	want := first
-	for _, x := range lo {
-		diff |= x ^ want
-		want += width
-	}
-	if diff != 0 {
-		return 0, false
+	if haveAVX {
+		if !avxStride(m.lanes(in.b[0]), width, m.n) {
+			return 0, false
+		}
+	} else {
+		want := first
+		for _, x := range lo {
+			diff |= x ^ want
+			want += width
+		}
+		if diff != 0 {
+			return 0, false
+		}
 	}
 	base := m.baseAddr(in)
 	switch {
@@ -289,6 +307,10 @@ func runLoad(m *machine, in *inst) bool {
 	// aside: inactive lanes read 0.
 	direct := in.mask != noRef && in.mask == in.c[0]
 	regs := in.x.regs
+	if m.allHost && k == m.full && (direct || in.mask == noRef) && v.Width >= 4 {
+		m.gather(regs, int(v.Width)/4)
+		return true
+	}
 	set := m.mask(in.mask)
 	for i, r := range regs {
 		d := m.lanes(r)
@@ -313,6 +335,37 @@ func runLoad(m *machine, in *inst) bool {
 	return true
 }
 
+// gather loads all lanes from host memory.
+func (m *machine) gather(regs []ref, words int) {
+	host := m.host[:m.n]
+	switch words {
+	case 1:
+		d := m.lanes(regs[0])[:m.n]
+		for l, h := range host {
+			d[l] = *(*uint32)(hostPtr(uint64(h)))
+		}
+	case 2:
+		d0, d1 := m.lanes(regs[0])[:m.n], m.lanes(regs[1])[:m.n]
+		for l, h := range host {
+			p := (*[2]uint32)(hostPtr(uint64(h)))
+			d0[l], d1[l] = p[0], p[1]
+		}
+	case 4:
+		d0, d1, d2, d3 := m.lanes(regs[0])[:m.n], m.lanes(regs[1])[:m.n], m.lanes(regs[2])[:m.n], m.lanes(regs[3])[:m.n]
+		for l, h := range host {
+			p := (*[4]uint32)(hostPtr(uint64(h)))
+			d0[l], d1[l], d2[l], d3[l] = p[0], p[1], p[2], p[3]
+		}
+	default:
+		for i := range words {
+			d := m.lanes(regs[i])[:m.n]
+			for l, h := range host {
+				d[l] = *(*uint32)(hostPtr(uint64(h) + uint64(i*4)))
+			}
+		}
+	}
+}
+
 // loadReg loads register i of the result for lanes k.
 func (m *machine) loadReg(in *inst, k uint64, i int, d *lanes) {
 	v := in.v
@@ -323,7 +376,7 @@ func (m *machine) loadReg(in *inst, k uint64, i int, d *lanes) {
 		var x uint32
 		switch m.kind[l] {
 		case toHost:
-			p := unsafe.Add(m.host[l], off)
+			p := hostPtr(uint64(m.host[l] + off))
 			switch size {
 			case 4:
 				d[l] = *(*uint32)(p)
@@ -433,7 +486,7 @@ func runStore(m *machine, in *inst) bool {
 		l := bits.TrailingZeros64(k) & 63
 		switch m.kind[l] {
 		case toHost:
-			p := m.host[l]
+			p := hostPtr(uint64(m.host[l]))
 			switch w {
 			case 4:
 				*(*uint32)(p) = m.lanes(data[0])[l]

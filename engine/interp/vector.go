@@ -30,7 +30,11 @@ func fast(in *inst, v *ir.Value, width int) {
 		}
 	}
 	if width == 32 && in.res == argV32 {
-		if k := loop32(v); k != nil {
+		k := hostLoop(v)
+		if k == nil {
+			k = loop32(v)
+		}
+		if k != nil {
 			in.run, in.k32 = runV32, k
 		}
 		return
@@ -46,13 +50,17 @@ func fastMask(in *inst, v *ir.Value, width int) {
 	}
 	switch v.Op {
 	case ir.OpICmp:
-		if k := icmp32[min(v.Pred, ir.FTrue)]; k != nil {
-			in.run, in.km = runMask32, k
+		if k, not := hostICmp(v.Pred); k != nil {
+			in.maskLoop(k, not)
+		} else if k := icmp32[min(v.Pred, ir.FTrue)]; k != nil {
+			in.maskLoop(k, false)
 		}
 	case ir.OpFCmp:
 		if v.Kind == ir.F32 && v.FP&ir.FPFlushIn == 0 {
-			if k := fcmp32(v.Pred); k != nil {
-				in.run, in.km = runMask32, k
+			if k, not := hostFCmp(v.Pred); k != nil {
+				in.maskLoop(k, not)
+			} else if k := fcmp32(v.Pred); k != nil {
+				in.maskLoop(k, false)
 			}
 		}
 	case ir.OpCarryAdd, ir.OpBorrow:
@@ -63,6 +71,10 @@ func fastMask(in *inst, v *ir.Value, width int) {
 			}
 		}
 	}
+}
+
+func (in *inst) maskLoop(k func(a, b *lanes, n int) uint64, not bool) {
+	in.run, in.km, in.imm = runMask32, k, b2u(not)
 }
 
 // plainFP reports whether v works in host arithmetic.

@@ -267,7 +267,9 @@ func (c *verifier) special(id ID, v *Value) {
 
 // kinds checks that 64-bit number formats go with 64-bit registers and others with 32-bit ones.
 func (c *verifier) kinds(id ID, v *Value) {
-	wide := func(k Kind, t Type) bool { return k == KindNone || t.Width() == 0 || (k.Bits() == 64) == (t.Width() == 64) }
+	wide := func(k Kind, t Type) bool {
+		return k == KindNone || t.Width() == 0 || (k.Bits() == 64) == (t.Width() == 64)
+	}
 	arg, res := v.Kind, v.Kind
 	switch v.Op {
 	case OpCvt, OpCvtNorm, OpCvtSR:
