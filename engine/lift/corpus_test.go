@@ -80,6 +80,11 @@ func bundles(path string) ([]*codeobj.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(b) > 64 && codeobj.IsELF(b) && b[18] == 224 { // a code object by itself
+		if tg := isa.TargetByMach(b[48]); tg != nil {
+			return []*codeobj.Entry{{ID: "--" + tg.Name, Data: b}}, nil
+		}
+	}
 	var out []*codeobj.Entry
 	for off := 0; ; {
 		i := bytes.Index(b[off:], []byte("__CLANG_OFFLOAD_BUNDLE__"))
