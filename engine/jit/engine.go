@@ -5,6 +5,7 @@ package jit
 import (
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -145,7 +146,7 @@ func (k *Worker) Run(w *wave.Wave) (exit ir.Exit) {
 	defer func() {
 		if r := recover(); r != nil {
 			exit = ir.ExitIllegal
-			w.Illegal = fmt.Sprintf("jit: internal error at %#x: %v", w.PC, r)
+			w.Illegal = fmt.Sprintf("jit: internal error at %#x: %v\n%s", w.PC, r, debug.Stack())
 		}
 		k.tlb.Leave()
 		w.Exit = uint32(exit)

@@ -119,7 +119,7 @@ func (c *compiler) floatOp(id ir.ID, v *ir.Value, u int) {
 		inst := floatBinary[v.Op]
 		if half {
 			x, y := c.fromHalf(v.Args[0], u), c.fromHalf(v.Args[1], u)
-			a.E(inst[0], L, uint8(x), uint8(x), x86.V(y), noMod)
+			a.E(inst[0], L, uint8(x), uint8(x), x86.V(y), mod)
 			c.toHalf(id, v, x, u)
 			return
 		}
