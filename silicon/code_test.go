@@ -208,7 +208,7 @@ func TestRealCode(t *testing.T) {
 					groups = 3
 				}
 				count, cb := c.alloc(4)
-				c.run("grid_barrier", line(256*groups), line(256), count, out, uint32(groups))
+				c.run("grid_barrier", line(uint32(256*groups)), line(256), count, out, uint32(groups))
 				if words(cb)[0] != uint32(groups) {
 					t.Errorf("grid_barrier: %d", words(cb)[0])
 				}
