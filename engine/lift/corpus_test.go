@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"sort"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -121,6 +122,8 @@ func TestCorpus(t *testing.T) {
 	}
 	missing := map[string]int{}
 	insts, values := 0, 0
+	sample, _ := strconv.Atoi(os.Getenv("CORPUS_SAMPLE")) // every how many'th code object
+	sample = max(sample, 1)
 	start := time.Now()
 	for _, p := range files {
 		if st, err := os.Stat(p); err != nil || st.IsDir() {
@@ -130,7 +133,10 @@ func TestCorpus(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, e := range es {
+		for i, e := range es {
+			if i%sample != 0 {
+				continue
+			}
 			n, v := liftObject(t, e, missing)
 			insts, values = insts+n, values+v
 		}
