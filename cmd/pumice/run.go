@@ -18,6 +18,7 @@ import (
 // runOptions are those of `pumice run`.
 type runOptions struct {
 	gpus    string // comma-separated profile names
+	engine  string // "" for the default
 	program string
 	args    []string // the program's, without its name
 }
@@ -37,11 +38,9 @@ var options = map[string]func(o *runOptions, value string) error{
 		}
 		return nil
 	},
-	"engine": func(_ *runOptions, value string) error {
-		if value != "interp" {
-			return fmt.Errorf("%q is not an engine; there is: interp", value)
-		}
-		return nil
+	"engine": func(o *runOptions, value string) error {
+		o.engine = value
+		return machine.CheckEngine(value)
 	},
 }
 
@@ -150,9 +149,16 @@ func programEnv(env []string, o *runOptions) ([]string, error) {
 				preload = value
 			}
 		case machine.GPUVariable:
+		case machine.EngineVariable:
+			if o.engine == "" {
+				out = append(out, e)
+			}
 		default:
 			out = append(out, e)
 		}
+	}
+	if o.engine != "" {
+		out = append(out, machine.EngineVariable+"="+o.engine)
 	}
 	return append(out, "LD_PRELOAD="+preload, machine.GPUVariable+"="+o.gpus), nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/pumice-gpu/pumice/engine"
 	"github.com/pumice-gpu/pumice/engine/interp"
+	"github.com/pumice-gpu/pumice/engine/jit"
 )
 
 // EngineVariable is the environment variable that names the engine; empty means DefaultEngine.
@@ -16,12 +17,13 @@ const DefaultEngine = "interp"
 // engines by name. One engine serves all targets: it is told each wave's.
 var engines = map[string]func() (engine.Engine, error){
 	"interp": func() (engine.Engine, error) { return interp.New(), nil },
+	"jit":    func() (engine.Engine, error) { return jit.New() },
 }
 
 // CheckEngine says whether there is an engine of that name.
 func CheckEngine(name string) error {
 	if _, ok := engines[name]; !ok {
-		return fmt.Errorf("%q is not an engine; there is: interp", name)
+		return fmt.Errorf("%q is not an engine; there are: interp, jit", name)
 	}
 	return nil
 }
