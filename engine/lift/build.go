@@ -18,13 +18,50 @@ type key struct {
 	a          [4]ir.ID
 }
 
+// numbering finds equal pure values of the current block. It is a hash table that forgets: a value that finds no room
+// in its probe window takes the first place, and entries of earlier blocks are stale by their stamp.
+type numbering struct {
+	e [1 << vnBits]struct {
+		k     key
+		id    ir.ID
+		stamp uint32
+	}
+	stamp uint32
+}
+
+const vnBits = 10
+
+func (k *key) hash() uint32 {
+	h := uint64(k.op) | uint64(k.t)<<8 | uint64(k.n)<<16 | uint64(k.kind)<<24 | uint64(k.from)<<32 | uint64(k.fp)<<40 | uint64(k.pred)<<48
+	h = (h ^ k.imm) * 0x9e3779b97f4a7c15
+	h = (h ^ uint64(uint32(k.a[0])) ^ uint64(uint32(k.a[1]))<<32) * 0xbf58476d1ce4e5b9
+	h = (h ^ h>>29 ^ uint64(uint32(k.a[2])) ^ uint64(uint32(k.a[3]))<<32) * 0x94d049bb133111eb
+	return uint32(h >> (64 - vnBits))
+}
+
+// find returns the value equal to k, or the place for it.
+func (n *numbering) find(k *key) (id ir.ID, slot int) {
+	h := int(k.hash())
+	for i := range 4 {
+		s := (h + i) & (1<<vnBits - 1)
+		e := &n.e[s]
+		if e.stamp != n.stamp {
+			return ir.NoID, s
+		}
+		if e.k == *k {
+			return e.id, s
+		}
+	}
+	return ir.NoID, h
+}
+
 // emitter appends values to a block, folding constants and sharing equal pure values.
 type emitter struct {
 	f     *ir.Func
 	b     *ir.Block
 	lanes int
 	pc    uint32 // offset of the guest instruction being lifted
-	vn    map[key]ir.ID
+	vn    *numbering
 	slab  []ir.ID // backing store of argument lists
 }
 
@@ -79,11 +116,13 @@ func (e *emitter) pure(val ir.Value, ids ...ir.ID) ir.ID {
 	k := key{op: val.Op, t: val.Type, n: val.N, kind: val.Kind, from: val.From, fp: val.FP, pred: val.Pred, imm: val.Imm,
 		a: [4]ir.ID{ir.NoID, ir.NoID, ir.NoID, ir.NoID}}
 	copy(k.a[:], ids)
-	if id, ok := e.vn[k]; ok {
+	id, slot := e.vn.find(&k)
+	if id != ir.NoID {
 		return id
 	}
-	id := e.raw(val, ids...)
-	e.vn[k] = id
+	id = e.raw(val, ids...)
+	p := &e.vn.e[slot]
+	p.k, p.id, p.stamp = k, id, e.vn.stamp
 	return id
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"sort"
+	"sync"
 
 	"github.com/pumice-gpu/pumice/engine/ir"
 	"github.com/pumice-gpu/pumice/engine/isa"
@@ -26,14 +27,17 @@ const MaxInsts = 1 << 16
 // lifter holds what all instructions of one Func share.
 type lifter struct {
 	state
-	t    *isa.Target
-	gen  isa.Gen
-	mode uint32
-	pc0  uint64
-	code *window
-	at   map[uint32]int // block index by offset
-	done bool           // the current instruction has ended its block
+	t     *isa.Target
+	gen   isa.Gen
+	mode  uint32
+	pc0   uint64
+	code  *window
+	at    map[uint32]int // block index by offset
+	insts int            // found by discovery
+	done  bool           // the current instruction has ended its block
 }
+
+var pool = sync.Pool{New: func() any { return new(scratch) }}
 
 // Func lifts all code reachable from pc by direct branches, under MODE mode (isa.SRegMODE's bits) and for waves of
 // lanes lanes. The error is a *FetchError, or one in the tables; code that cannot be decoded or has no meaning is not
@@ -49,17 +53,23 @@ func Func(src Source, t *isa.Target, pc uint64, mode uint32, lanes int) (*ir.Fun
 	t = t.Wave(lanes)
 	l := &lifter{t: t, gen: t.Gen, mode: mode, pc0: pc, code: &window{src: src}, at: map[uint32]int{}}
 	l.f, l.lanes = f, lanes
+	sc := pool.Get().(*scratch)
+	defer func() { sc.last, sc.ctx = l.stamp, ictx{}; pool.Put(sc) }()
+	l.vn, l.vreg, l.stamp = &sc.vn, &sc.vreg, sc.last
 	if l.code.at(pc) == nil {
 		return nil, &FetchError{pc}
 	}
 	if err := l.discover(); err != nil {
 		return nil, err
 	}
-	n := len(f.Blocks)
-	for i := range n {
-		l.block(f.Blocks[i])
+	f.Values = sc.values[:0]
+	for _, b := range f.Blocks {
+		l.block(b, &sc.ctx)
 	}
 	prune(f)
+	sc.values = f.Values
+	compact(f)
+	clear(sc.values)
 	return f, nil
 }
 
@@ -108,6 +118,7 @@ func (l *lifter) discover() error {
 			off = next
 		}
 	}
+	l.insts = len(seen)
 	var offs []uint32
 	for o := range leader {
 		if _, ok := seen[o]; ok {
@@ -174,7 +185,7 @@ func (l *lifter) addr(off uint32) uint64 { return l.pc0 + uint64(int64(int32(off
 func (l *lifter) decode(code []byte, in *isa.Inst) error { return isa.Decode(l.t, code, in) }
 
 // block lifts the instructions of b up to the next block or a terminator.
-func (l *lifter) block(b *ir.Block) {
+func (l *lifter) block(b *ir.Block, c *ictx) {
 	l.enter(b)
 	l.done = false
 	off := b.PC
@@ -199,7 +210,7 @@ func (l *lifter) block(b *ir.Block) {
 			return
 		}
 		b.Insts++
-		c := &ictx{lifter: l, in: &in, op: in.Op, next: off + uint32(in.Size)}
+		*c = ictx{lifter: l, in: &in, op: in.Op, next: off + uint32(in.Size), out: c.out[:0]}
 		c.inst()
 		if c.err != nil {
 			l.illegal(b, in.Op.Name+": "+c.err.Error(), in.Raw[:in.Size/4])

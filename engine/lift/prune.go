@@ -7,7 +7,8 @@ import (
 
 // prune removes register writes that a later write covers before anything could look, and then the values that no one
 // uses. For scalar registers (SCC above all) it looks across forward branches; on a backward one the wave may run out of
-// fuel and be looked at. It keeps every Block's Code in order; removed values stay in Func.Values, unreferenced.
+// fuel and be looked at. It keeps every Block's Code in order; removed values stay in Func.Values
+// until compact.
 func prune(f *ir.Func) {
 	used := make([]bool, len(f.Values))
 	entry := make([][isa.NumSRegs]bool, len(f.Blocks)) // what each block overwrites before it can be seen
@@ -27,6 +28,36 @@ func prune(f *ir.Func) {
 		mark(f, b, keep, used)
 		entry[n] = over.s
 	}
+}
+
+// compact renumbers the values that blocks hold, in order, and gives f a table of just these.
+func compact(f *ir.Func) {
+	n := 0
+	for _, b := range f.Blocks {
+		n += len(b.Code)
+	}
+	to := make([]ir.ID, len(f.Values))
+	out := make([]ir.Value, 0, n)
+	move := func(ids []ir.ID) {
+		for i, id := range ids {
+			if id != ir.NoID {
+				ids[i] = to[id]
+			}
+		}
+	}
+	for _, b := range f.Blocks {
+		for i, id := range b.Code {
+			v := f.Values[id]
+			move(v.Args)
+			to[id] = ir.ID(len(out))
+			b.Code[i] = to[id]
+			out = append(out, v)
+		}
+		if b.Term.Cond != ir.NoID {
+			b.Term.Cond = to[b.Term.Cond]
+		}
+	}
+	f.Values = out
 }
 
 // after sets the scalar part to what all successors of b overwrite.
@@ -61,8 +92,6 @@ func mark(f *ir.Func, b *ir.Block, keep, used []bool) {
 	if b.Term.Cond != ir.NoID {
 		used[b.Term.Cond] = true
 	}
-	use(b.Term.ThenArgs)
-	use(b.Term.ElseArgs)
 	n := len(b.Code)
 	for i := len(b.Code) - 1; i >= 0; i-- {
 		id := b.Code[i]

@@ -24,14 +24,24 @@ type state struct {
 	s64   [isa.NumSRegs]ir.ID // S64: n, n+1
 	m     [isa.NumSRegs]ir.ID // M: n (and n+1)
 	scc   ir.ID               // S1
-	vreg  [512]cached
+	vreg  *[512]cached
+}
+
+// scratch is what liftings use one after the other.
+type scratch struct {
+	vn   numbering
+	vreg [512]cached
+	last int // stamp of vreg
+	ctx  ictx
+
+	values []ir.Value // room to build in
 }
 
 // enter starts block b with nothing known.
 func (st *state) enter(b *ir.Block) {
 	st.b = b
 	st.stamp++
-	st.vn = make(map[key]ir.ID, 64)
+	st.vn.stamp++
 	for i := range st.s {
 		st.s[i], st.s64[i], st.m[i] = ir.NoID, ir.NoID, ir.NoID
 	}
