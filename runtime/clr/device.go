@@ -105,6 +105,7 @@ type Device struct {
 
 	mu         sync.Mutex
 	null       *HostQueue                  // guarded by mu
+	peers      []*Device                   // who reaches this device's memory; guarded by mu
 	queues     map[*HostQueue]bool         // all but null; guarded by mu
 	hw         []*hwQueue                  // guarded by mu
 	coop       *hwQueue                    // for cooperative launches; guarded by mu

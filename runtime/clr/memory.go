@@ -44,6 +44,15 @@ func (d *Device) Alloc(size uint64) (*Memory, error) {
 		return nil, allocError(err)
 	}
 	m := &Memory{Kind: DeviceMemory, Device: d, Ptr: h.Addr, Host: h.Host, Size: size, mem: h}
+	d.mu.Lock()
+	peers := d.peers
+	d.mu.Unlock()
+	for _, p := range peers {
+		if err := d.rt.reach(m, p); err != nil {
+			_ = d.rt.HSA.Free(h)
+			return nil, allocError(err)
+		}
+	}
 	d.rt.memory.Store(h, m)
 	return m, nil
 }
@@ -148,4 +157,77 @@ var SetHost = func(dst uint64, v byte, n uint64) {
 	for i := range b {
 		b[i] = v
 	}
+}
+
+// AdoptHost turns anonymous memory of the process into managed memory at the same address, with its content. addr is the start of a page, and the pages belong
+// to the caller alone.
+func (d *Device) AdoptHost(addr, size uint64, kind Kind) (*Memory, error) {
+	r := d.rt
+	h, err := r.HSA.CPU().Pool(hsa.PoolFineGrained).Adopt(addr, size)
+	if err != nil {
+		return nil, allocError(err)
+	}
+	if err := r.HSA.AllowAccess(h, r.agents()...); err != nil {
+		_ = r.HSA.Free(h)
+		return nil, allocError(err)
+	}
+	m := &Memory{Kind: kind, Device: d, Ptr: h.Addr, Host: h.Host, Size: size, mem: h}
+	r.memory.Store(h, m)
+	return m, nil
+}
+
+// Write stores bytes at an address of device memory, at once: not ordered with streams.
+func (d *Device) Write(addr uint64, b []byte) error {
+	p, err := d.rt.locate(addr, uint64(len(b)))
+	if err != nil {
+		return err
+	}
+	if p.cpu != 0 {
+		copy(unsafe.Slice((*byte)(hostPointer(p.cpu)), len(b)), b)
+		return nil
+	}
+	m, err := d.AllocHost(uint64(len(b)), HostMemory, true)
+	if err != nil {
+		return err
+	}
+	defer d.rt.Free(m)
+	copy(m.Bytes(), b)
+	return d.rt.HSA.Copy(addr, m.Ptr, uint64(len(b)), d.Agent)
+}
+
+// AllMemory lists the memory objects.
+func (r *Runtime) AllMemory() (ms []*Memory) {
+	r.memory.Range(func(_, v any) bool {
+		ms = append(ms, v.(*Memory))
+		return true
+	})
+	return
+}
+
+// EnablePeer lets a device reach all memory of another, what there is and what will be.
+func (r *Runtime) EnablePeer(d, owner *Device) error {
+	owner.mu.Lock()
+	owner.peers = append(owner.peers, d)
+	owner.mu.Unlock()
+	for _, m := range r.AllMemory() {
+		if m.Kind == DeviceMemory && m.Device == owner {
+			if err := r.reach(m, d); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// DisablePeer takes the right back for memory that is yet to come; what is mapped stays mapped.
+func (r *Runtime) DisablePeer(d, owner *Device) error {
+	owner.mu.Lock()
+	defer owner.mu.Unlock()
+	for i, p := range owner.peers {
+		if p == d {
+			owner.peers = append(owner.peers[:i:i], owner.peers[i+1:]...)
+			return nil
+		}
+	}
+	return fail(ErrInvalidValue, "no peer")
 }

@@ -209,3 +209,19 @@ func (r *Runtime) systemAlloc(size uint64, extra hsakmt.MemFlags) (*hsakmt.Mem, 
 
 // hostPointer turns an address outside the Go heap into a pointer.
 func hostPointer(a uint64) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&a)) }
+
+// Adopt is Allocate from a system pool at the address of anonymous memory of the process, whose content is kept. addr must be page aligned.
+func (p *Pool) Adopt(addr, size uint64) (*Memory, error) {
+	const op = "memory_pool_adopt"
+	if p.Segment != SegmentGlobal || p.Agent.IsGPU() {
+		return nil, fail(op, StatusInvalidAllocation)
+	}
+	r := p.Agent.rt
+	km, err := r.kfd.AllocAt(p.Agent.Node.ID, addr, size, hsakmt.HostAccess|hsakmt.Coherent|hsakmt.Executable)
+	if err != nil {
+		return nil, wrap(op, err)
+	}
+	m := &Memory{Addr: km.VA, Host: km.Host, Size: size, Pool: p, mem: km}
+	r.kfd.SetUserData(km, m)
+	return m, nil
+}

@@ -166,11 +166,21 @@ func unreserve(addr, length uint64) {
 // Alloc allocates size bytes on a node; a CPU node gives system memory. align is 0 or a power of two of at least a page. The memory is
 // mapped on no GPU yet, see Map.
 func (k *KFD) Alloc(node int, size, align uint64, flags MemFlags) (*Mem, error) {
-	return k.alloc(node, size, align, flags&^(doorbell|mmio), 0)
+	return k.alloc(node, 0, size, align, flags&^(doorbell|mmio), 0)
 }
 
-// alloc is Alloc; for a doorbell page the mmap offset is the caller's, because the driver gives it with the queue.
-func (k *KFD) alloc(node int, size, align uint64, flags MemFlags, mmapOffset uint64) (*Mem, error) {
+// AllocAt allocates system memory in the place of anonymous memory of the process, at its address and with its content. The range is the
+// process's alone, page aligned, and nobody writes to it meanwhile.
+func (k *KFD) AllocAt(node int, addr, size uint64, flags MemFlags) (*Mem, error) {
+	if addr == 0 || addr%PageSize != 0 || k.gpuOf(node) != nil {
+		return nil, fail("ALLOC_MEMORY_OF_GPU", InvalidParameter)
+	}
+	return k.alloc(node, addr, size, 0, flags&^(doorbell|mmio|OnlyAddress|Scratch), 0)
+}
+
+// alloc is Alloc, at an address if at is not 0; for a doorbell page the mmap offset is the caller's, because the driver gives it with the
+// queue.
+func (k *KFD) alloc(node int, at, size, align uint64, flags MemFlags, mmapOffset uint64) (*Mem, error) {
 	const op = "ALLOC_MEMORY_OF_GPU"
 	if node < 0 || node >= len(k.topo.Nodes) {
 		return nil, fail(op, InvalidNodeUnit)
@@ -202,7 +212,11 @@ func (k *KFD) alloc(node int, size, align uint64, flags MemFlags, mmapOffset uin
 	}
 	m := &Mem{Size: size, Node: node, Flags: flags, mapped: map[int]bool{}}
 	var err error
-	if m.VA, m.reserved, m.resLen, err = reserve(size, align); err != nil {
+	var content []byte
+	if at != 0 {
+		m.VA, m.reserved, m.resLen = at, at, size
+		content = append(content, unsafe.Slice((*byte)(hostPointer(at)), size)...)
+	} else if m.VA, m.reserved, m.resLen, err = reserve(size, align); err != nil {
 		return nil, fromErrno(op, err)
 	}
 	switch {
@@ -222,7 +236,9 @@ func (k *KFD) alloc(node int, size, align uint64, flags MemFlags, mmapOffset uin
 		a.Flags |= kfd.AllocPublic
 	}
 	if err := ioctl(k, kfd.IocAllocMemoryOfGPU, &a); err != nil {
-		unreserve(m.reserved, m.resLen)
+		if at == 0 {
+			unreserve(m.reserved, m.resLen)
+		}
 		return nil, err
 	}
 	m.Handle = a.Handle
@@ -236,10 +252,13 @@ func (k *KFD) alloc(node int, size, align uint64, flags MemFlags, mmapOffset uin
 		}
 		if err := f.Mmap(m.VA, size, unix.PROT_READ|unix.PROT_WRITE, a.MmapOffset); err != nil {
 			_ = ioctl(k, kfd.IocFreeMemoryOfGPU, &kfd.FreeMemoryOfGPUArgs{Handle: m.Handle})
-			unreserve(m.reserved, m.resLen)
+			if at == 0 {
+				unreserve(m.reserved, m.resLen)
+			}
 			return nil, fromErrno("mmap", err)
 		}
 		m.Host = m.VA
+		copy(unsafe.Slice((*byte)(hostPointer(m.Host)), size), content)
 		// A child that forks must not see device memory appear and vanish under it.
 		_, _, _ = unix.Syscall(unix.SYS_MADVISE, uintptr(m.VA), uintptr(size), unix.MADV_DONTFORK)
 	}

@@ -102,7 +102,7 @@ func (k *KFD) mapDoorbell(g *gpu, offset uint64) (uint64, error) {
 	if g.doorbells == 0 {
 		// The buffer gives the page a GPU address too. The mapping is made from the queue's own offset, because only that one
 		// carries the device and the type.
-		m, err := k.alloc(g.node.ID, kfd.DoorbellSliceSize, 0, doorbell|Uncached|Coherent, offset&^(kfd.DoorbellSliceSize-1))
+		m, err := k.alloc(g.node.ID, 0, kfd.DoorbellSliceSize, 0, doorbell|Uncached|Coherent, offset&^(kfd.DoorbellSliceSize-1))
 		if err != nil {
 			return 0, err
 		}

@@ -1,0 +1,249 @@
+package hip
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"unsafe"
+
+	"github.com/pumice-gpu/pumice/runtime/clr"
+)
+
+// MaxPushed is how deep launches may be nested in one thread.
+const MaxPushed = 16
+
+// LaunchConfig is what a <<<>>> pushes.
+type LaunchConfig struct {
+	Grid, Block clr.Dim3
+	Shared      uint64
+	Stream      uintptr
+}
+
+// Thread is the state of one application thread. It holds no Go pointers, so that it can be a thread-local variable of C.
+type Thread struct {
+	Device    int32   // current device
+	Last      Error   // of the last call, see GetLastError
+	Stream    uintptr // handle of the per-thread default stream, 0 before its first use
+	Owner     int32   // device of Stream
+	Depth     int32
+	Configs   [MaxPushed]LaunchConfig
+	Arguments [256]byte // hipSetupArgument
+	ArgSize   uint64
+}
+
+// API is one HIP runtime.
+type API struct {
+	rt   *clr.Runtime // nil without devices
+	Face int          // SONAME version whose behaviour is asked for: 5, 6 or 7
+	reg  *Registry
+	log  *logger
+
+	streams handles[stream]
+	events  handles[event]
+	modules handles[module]
+	funcs   handles[function]
+
+	mu     sync.Mutex
+	flags  map[int]uint32     // hipSetDeviceFlags by device; guarded by mu
+	peers  map[[2]int]bool    // enabled peer access; guarded by mu
+	hosts  map[uint64]*pinned // registered host memory by address; guarded by mu
+	limits map[uint32]uint64  // guarded by mu
+}
+
+// New makes the API over a clr runtime, or over nil where there is no device. Registrations made in reg before take effect.
+func New(rt *clr.Runtime, reg *Registry, face int) *API {
+	a := &API{rt: rt, Face: face, reg: reg, flags: map[int]uint32{}, peers: map[[2]int]bool{}, hosts: map[uint64]*pinned{}, limits: map[uint32]uint64{}, log: newLogger(os.LookupEnv)}
+	reg.attach(a)
+	return a
+}
+
+// A handles table gives objects the opaque numbers that C programs know them by.
+type handles[T any] struct {
+	mu   sync.RWMutex
+	m    map[uintptr]*T // guarded by mu
+	next uintptr        // guarded by mu
+}
+
+// firstHandle is above the values that stand for special streams, and below any address.
+const firstHandle = 0x10000
+
+func (h *handles[T]) add(x *T) uintptr {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.m == nil {
+		h.m, h.next = map[uintptr]*T{}, firstHandle
+	}
+	h.next += 16
+	h.m[h.next] = x
+	return h.next
+}
+
+func (h *handles[T]) get(k uintptr) *T {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return h.m[k]
+}
+
+func (h *handles[T]) remove(k uintptr) *T {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	x := h.m[k]
+	delete(h.m, k)
+	return x
+}
+
+func (h *handles[T]) all() (xs []*T) {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	for _, x := range h.m {
+		xs = append(xs, x)
+	}
+	return
+}
+
+// Call runs one API function for a thread: it keeps the thread's last error and writes the log.
+func (a *API) Call(t *Thread, name string, f func() Error) Error {
+	e := f()
+	if a.Face >= 7 {
+		// From HIP 7 on only real errors are remembered.
+		if e != Success && e != ErrNotReady {
+			t.Last = e
+		}
+	} else {
+		t.Last = e
+	}
+	if a.log.level >= 3 {
+		a.log.printf(3, "hip_api", 0, "%s: Returned %s : ", name, e.Name())
+	}
+	return e
+}
+
+// GetLastError returns and clears the thread's last error.
+func (a *API) GetLastError(t *Thread) Error {
+	e := t.Last
+	t.Last = Success
+	return e
+}
+
+// PeekAtLastError returns the thread's last error.
+func (a *API) PeekAtLastError(t *Thread) Error { return t.Last }
+
+// ErrorString is hipGetErrorString: the name up to HIP 5, the description from 6 on.
+func (a *API) ErrorString(e Error) string {
+	if a.Face <= 5 {
+		return e.Name()
+	}
+	return e.Text()
+}
+
+// devices returns the devices; none if there is no driver.
+func (a *API) devices() []*clr.Device {
+	if a.rt == nil {
+		return nil
+	}
+	return a.rt.Devices
+}
+
+// device returns the thread's current device. The error is hipErrorInvalidDevice also when there is none at all, as AMD's runtime has it;
+// only hipGetDeviceCount says hipErrorNoDevice.
+func (a *API) device(t *Thread) (*clr.Device, Error) { return a.deviceAt(t.Device) }
+
+func (a *API) deviceAt(i int32) (*clr.Device, Error) {
+	ds := a.devices()
+	if i < 0 || int(i) >= len(ds) {
+		return nil, ErrInvalidDevice
+	}
+	return ds[i], Success
+}
+
+// codeOf maps errors of clr.
+func codeOf(err error) Error {
+	if err == nil {
+		return Success
+	}
+	var e Error
+	if errors.As(err, &e) {
+		return e
+	}
+	for _, m := range [...]struct {
+		err error
+		e   Error
+	}{
+		{clr.ErrInvalidValue, ErrInvalidValue}, {clr.ErrInvalidDevice, ErrInvalidDevice}, {clr.ErrInvalidHandle, ErrInvalidHandle},
+		{clr.ErrInvalidKernel, ErrInvalidDeviceFunction}, {clr.ErrNoBinary, ErrNoBinaryForGpu}, {clr.ErrInvalidImage, ErrInvalidImage},
+		{clr.ErrNotFound, ErrNotFound}, {clr.ErrOutOfMemory, ErrOutOfMemory}, {clr.ErrLaunchBounds, ErrInvalidValue},
+		{clr.ErrSharedMemory, ErrOutOfMemory}, {clr.ErrNotSupported, ErrNotSupported}, {clr.ErrNotReady, ErrNotReady},
+		{clr.ErrIllegalAddress, ErrIllegalAddress}, {clr.ErrLaunchFailure, ErrLaunchFailure}, {clr.ErrTooLarge, ErrCooperativeLaunchTooLarge},
+	} {
+		if errors.Is(err, m.err) {
+			return m.e
+		}
+	}
+	return ErrUnknown
+}
+
+// fromErr maps an error and logs what it says, which the code does not.
+func (a *API) fromErr(err error) Error {
+	e := codeOf(err)
+	if e != Success && e != ErrNotReady && a.log.level >= 1 {
+		a.log.printf(1, "hip_error", 0, "%v", err)
+	}
+	return e
+}
+
+// Memory of C seen from here.
+
+func pointer(a uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&a)) }
+
+func bytesAt(a uintptr, n int) []byte { return unsafe.Slice((*byte)(pointer(a)), n) }
+
+// cstring reads a C string; at most max bytes.
+func cstring(a uintptr) string {
+	const max = 1 << 16
+	if a == 0 {
+		return ""
+	}
+	n := 0
+	for n < max && *(*byte)(pointer(a + uintptr(n))) != 0 {
+		n++
+	}
+	return string(bytesAt(a, n))
+}
+
+// logger writes AMD_LOG_LEVEL lines.
+type logger struct {
+	mu    sync.Mutex
+	level int
+	mask  uint64
+	out   *os.File
+}
+
+func newLogger(lookup func(string) (string, bool)) *logger {
+	l := &logger{mask: 0x7fffffff, out: os.Stderr}
+	if v, ok := lookup("AMD_LOG_LEVEL"); ok {
+		l.level, _ = strconv.Atoi(strings.TrimSpace(v))
+	}
+	if v, ok := lookup("AMD_LOG_MASK"); ok {
+		if m, err := strconv.ParseUint(strings.TrimSpace(v), 0, 64); err == nil {
+			l.mask = m
+		}
+	}
+	if v, ok := lookup("AMD_LOG_LEVEL_FILE"); ok && v != "" && l.level > 0 {
+		if f, err := os.OpenFile(v, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644); err == nil {
+			l.out = f
+		}
+	}
+	return l
+}
+
+func (l *logger) printf(level int, file string, line int, format string, args ...any) {
+	if l.level < level {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	fmt.Fprintf(l.out, ":%d:%-25s:%-4d: %010d us: %s\n", level, file+".go", line, microseconds(), fmt.Sprintf(format, args...))
+}

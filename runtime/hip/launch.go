@@ -1,0 +1,433 @@
+package hip
+
+import (
+	"encoding/binary"
+	"os"
+
+	"github.com/pumice-gpu/pumice/runtime/clr"
+)
+
+// PushConfig keeps the configuration of a launch for the stub; PopConfig returns it.
+func (a *API) PushConfig(t *Thread, grid, block clr.Dim3, shared uint64, s uintptr) Error {
+	if t.Depth >= MaxPushed {
+		return ErrInvalidConfiguration
+	}
+	t.Configs[t.Depth] = LaunchConfig{grid, block, shared, s}
+	t.Depth++
+	return Success
+}
+
+// PopConfig takes the last pushed configuration off.
+func (a *API) PopConfig(t *Thread) (LaunchConfig, Error) {
+	if t.Depth == 0 {
+		return LaunchConfig{}, ErrMissingConfiguration
+	}
+	t.Depth--
+	return t.Configs[t.Depth], Success
+}
+
+// Launch describes a launch of a kernel in any of HIP's ways. Grid is in blocks.
+type Launch struct {
+	Grid, Block clr.Dim3
+	Items       bool    // Grid is in work-items (hipExtModuleLaunchKernel)
+	Args        uintptr // void**, one pointer for each argument
+	Extra       uintptr // void**, HIP_LAUNCH_PARAM_*; instead of Args
+	Shared      uint32
+	Stream      uintptr
+	Start, Stop uintptr // events
+	Cooperative bool
+	AnyOrder    bool
+}
+
+// LaunchKey launches a registered kernel by its host key.
+func (a *API) LaunchKey(t *Thread, key uintptr, l *Launch) Error {
+	if key == 0 {
+		return ErrInvalidDeviceFunction
+	}
+	f := a.reg.function(key)
+	if f == nil {
+		return ErrInvalidDeviceFunction
+	}
+	return a.launch(t, f, l)
+}
+
+// LaunchFunction launches a kernel of a module.
+func (a *API) LaunchFunction(t *Thread, fn uintptr, l *Launch) Error {
+	f := a.funcs.get(fn)
+	if f == nil {
+		return ErrInvalidHandle
+	}
+	return a.launch(t, f, l)
+}
+
+func (a *API) launch(t *Thread, f *function, l *Launch) Error {
+	q, e := a.queue(t, l.Stream)
+	if e != Success {
+		return e
+	}
+	k, err := a.kernel(f, q.Device())
+	if err != nil {
+		if codeOf(err) == ErrNotFound {
+			return ErrInvalidDeviceFunction
+		}
+		return a.fromErr(err)
+	}
+	c := clr.Launch{Grid: l.Grid, Block: l.Block, SharedMem: l.Shared, Cooperative: l.Cooperative, AnyOrder: l.AnyOrder}
+	zero := func(d clr.Dim3) bool { return d.X == 0 || d.Y == 0 || d.Z == 0 }
+	if zero(l.Grid) || zero(l.Block) {
+		if a.Face >= 7 && !zero(l.Block) {
+			return ErrInvalidValue
+		}
+		return ErrInvalidConfiguration
+	}
+	if !l.Items {
+		gx, gy, gz := uint64(l.Grid.X)*uint64(l.Block.X), uint64(l.Grid.Y)*uint64(l.Block.Y), uint64(l.Grid.Z)*uint64(l.Block.Z)
+		if gx > 0xffffffff || gy > 0xffffffff || gz > 0xffffffff {
+			return ErrInvalidValue
+		}
+		c.Grid = clr.Dim3{X: uint32(gx), Y: uint32(gy), Z: uint32(gz)}
+	}
+	switch {
+	case l.Extra != 0 && l.Args != 0:
+		return ErrInvalidValue
+	case l.Extra != 0:
+		b, e := packed(l.Extra)
+		if e != Success {
+			return e
+		}
+		c.Packed = b
+	case l.Args != 0 || k.NumArgs() == 0:
+		args := l.Args
+		c.Arg = func(i int, dst []byte) {
+			p := *(*uintptr)(pointer(args + 8*uintptr(i)))
+			if p != 0 {
+				copy(dst, bytesAt(p, len(dst)))
+			}
+		}
+	default:
+		return ErrInvalidValue
+	}
+	timed := l.Start != 0 || l.Stop != 0
+	c.Timed = timed
+	var start, stop *event
+	if l.Start != 0 {
+		if start = a.events.get(l.Start); start == nil {
+			return ErrInvalidHandle
+		}
+		m, err := q.Marker()
+		if err != nil {
+			return a.fromErr(err)
+		}
+		start.mu.Lock()
+		start.ev, start.rec = m, true
+		start.mu.Unlock()
+	}
+	if l.Stop != 0 {
+		if stop = a.events.get(l.Stop); stop == nil {
+			return ErrInvalidHandle
+		}
+	}
+	ev, err := q.Launch(k, &c)
+	if err != nil {
+		return a.launchError(err)
+	}
+	if stop != nil {
+		stop.mu.Lock()
+		stop.ev, stop.rec = ev, true
+		stop.mu.Unlock()
+	}
+	return Success
+}
+
+// launchError maps what a launch refuses.
+func (a *API) launchError(err error) Error {
+	e := a.fromErr(err)
+	if e == ErrInvalidValue && a.Face >= 7 {
+		return ErrInvalidConfiguration
+	}
+	return e
+}
+
+// packed reads HIP_LAUNCH_PARAM_BUFFER_POINTER and _SIZE.
+func packed(extra uintptr) ([]byte, Error) {
+	const bufferPointer, bufferSize, end = 1, 2, 3
+	var buf uintptr
+	var size uint64
+	for i := uintptr(0); i < 16; i++ {
+		switch tag := *(*uintptr)(pointer(extra + 16*i)); tag {
+		case bufferPointer:
+			buf = *(*uintptr)(pointer(extra + 16*i + 8))
+		case bufferSize:
+			p := *(*uintptr)(pointer(extra + 16*i + 8))
+			if p == 0 {
+				return nil, ErrInvalidValue
+			}
+			size = *(*uint64)(pointer(p))
+		case end:
+			if buf == 0 && size != 0 || size > 1<<20 {
+				return nil, ErrInvalidValue
+			}
+			return append([]byte{}, bytesAt(buf, int(size))...), Success
+		default:
+			return nil, ErrInvalidValue
+		}
+	}
+	return nil, ErrInvalidValue
+}
+
+// module is a hipModule_t.
+type module struct {
+	prog *clr.Program
+	dev  *clr.Device
+	fns  []uintptr
+}
+
+// ModuleLoad loads a file; ModuleLoadData an image in memory.
+func (a *API) ModuleLoad(t *Thread, out *uintptr, path string) Error {
+	if out == nil || path == "" {
+		return ErrInvalidValue
+	}
+	if _, e := a.device(t); e != Success {
+		return e
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return ErrFileNotFound
+	}
+	return a.moduleLoad(t, out, b)
+}
+
+// ModuleLoadData loads an image whose size is found by parsing it.
+func (a *API) ModuleLoadData(t *Thread, out *uintptr, image uintptr) Error {
+	if out == nil || image == 0 {
+		return ErrInvalidValue
+	}
+	if _, e := a.device(t); e != Success {
+		return e
+	}
+	b := mappedFrom(image)
+	if len(b) >= 24 && binary.LittleEndian.Uint32(b) == fatMagic {
+		b = mappedFrom(uintptr(binary.LittleEndian.Uint64(b[8:])))
+	}
+	return a.moduleLoad(t, out, b)
+}
+
+func (a *API) moduleLoad(t *Thread, out *uintptr, b []byte) Error {
+	d, e := a.device(t)
+	if e != Success {
+		return e
+	}
+	p, err := a.rt.NewProgram(b)
+	if err != nil {
+		return a.fromErr(err)
+	}
+	// Loading now reports now what is wrong with the image.
+	if _, _, err := p.Symbols(d); err != nil {
+		_ = p.Unload()
+		return a.fromErr(err)
+	}
+	*out = a.modules.add(&module{prog: p, dev: d})
+	return Success
+}
+
+// ModuleUnload unloads a module; its functions become invalid.
+func (a *API) ModuleUnload(m uintptr) Error {
+	x := a.modules.remove(m)
+	if x == nil {
+		return ErrInvalidHandle
+	}
+	for _, f := range x.fns {
+		a.funcs.remove(f)
+	}
+	return a.fromErr(x.prog.Unload())
+}
+
+// ModuleGetFunction finds a kernel of a module.
+func (a *API) ModuleGetFunction(t *Thread, out *uintptr, m uintptr, name string) Error {
+	if out == nil || name == "" {
+		return ErrInvalidValue
+	}
+	x := a.modules.get(m)
+	if x == nil {
+		return ErrInvalidHandle
+	}
+	f := &function{name: name, mod: x, kernels: map[*clr.Device]*clr.Kernel{}}
+	if _, err := a.kernel(f, x.dev); err != nil {
+		return a.fromErr(err)
+	}
+	*out = a.funcs.add(f)
+	a.mu.Lock()
+	x.fns = append(x.fns, *out)
+	a.mu.Unlock()
+	return Success
+}
+
+// ModuleGetGlobal finds a variable of a module.
+func (a *API) ModuleGetGlobal(out *uintptr, size *uint64, m uintptr, name string) Error {
+	if name == "" {
+		return ErrInvalidValue
+	}
+	x := a.modules.get(m)
+	if x == nil {
+		return ErrInvalidHandle
+	}
+	addr, n, err := x.prog.Variable(x.dev, name)
+	if err != nil {
+		return a.fromErr(err)
+	}
+	if out != nil {
+		*out = uintptr(addr)
+	}
+	if size != nil {
+		*size = n
+	}
+	return Success
+}
+
+// FuncAttributes is hipFuncAttributes.
+type FuncAttributes struct {
+	BinaryVersion      int32
+	CacheModeCA        int32
+	ConstSizeBytes     uint64
+	LocalSizeBytes     uint64
+	MaxDynamicShared   int32
+	MaxThreadsPerBlock int32
+	NumRegs            int32
+	PreferredCarveout  int32
+	PTXVersion         int32
+	_                  int32
+	SharedSizeBytes    uint64
+}
+
+func (a *API) attributesOf(k *clr.Kernel) FuncAttributes {
+	d := k.Device().Agent
+	return FuncAttributes{
+		BinaryVersion: int32(d.Target.Proc.Major*10 + d.Target.Proc.Minor), PTXVersion: int32(d.Target.Proc.Major*10 + d.Target.Proc.Minor),
+		LocalSizeBytes: uint64(k.PrivateSegmentFixedSize), SharedSizeBytes: uint64(k.GroupSegmentFixedSize),
+		MaxDynamicShared: int32(d.LDSSize - min(k.GroupSegmentFixedSize, d.LDSSize)), MaxThreadsPerBlock: int32(k.MaxThreads()), NumRegs: int32(k.VGPRCount),
+	}
+}
+
+// kernelByKey finds the kernel of a host key on the current device.
+func (a *API) kernelByKey(t *Thread, key uintptr) (*clr.Kernel, Error) {
+	d, e := a.device(t)
+	if e != Success {
+		return nil, e
+	}
+	f := a.reg.function(key)
+	if f == nil {
+		return nil, ErrInvalidDeviceFunction
+	}
+	k, err := a.kernel(f, d)
+	if err != nil {
+		return nil, a.fromErr(err)
+	}
+	return k, Success
+}
+
+func (a *API) kernelOf(t *Thread, fn uintptr) (*clr.Kernel, Error) {
+	f := a.funcs.get(fn)
+	if f == nil {
+		return nil, ErrInvalidHandle
+	}
+	d := f.mod.dev
+	k, err := a.kernel(f, d)
+	if err != nil {
+		return nil, a.fromErr(err)
+	}
+	return k, Success
+}
+
+// FuncGetAttributes describes a registered kernel.
+func (a *API) FuncGetAttributes(t *Thread, out *FuncAttributes, key uintptr) Error {
+	if out == nil {
+		return ErrInvalidValue
+	}
+	k, e := a.kernelByKey(t, key)
+	if e != Success {
+		return e
+	}
+	*out = a.attributesOf(k)
+	return Success
+}
+
+// FuncGetAttribute returns one attribute of a module's kernel (hipFunction_attribute).
+func (a *API) FuncGetAttribute(t *Thread, out *int32, attr int32, fn uintptr) Error {
+	if out == nil {
+		return ErrInvalidValue
+	}
+	k, e := a.kernelOf(t, fn)
+	if e != Success {
+		return e
+	}
+	f := a.attributesOf(k)
+	values := []int32{f.MaxThreadsPerBlock, int32(f.SharedSizeBytes), int32(f.ConstSizeBytes), int32(f.LocalSizeBytes), f.NumRegs, f.PTXVersion, f.BinaryVersion, f.CacheModeCA, f.MaxDynamicShared, f.PreferredCarveout}
+	if attr < 0 || int(attr) >= len(values) {
+		return ErrInvalidValue
+	}
+	*out = values[attr]
+	return Success
+}
+
+// FuncSetAttribute is hipFuncSetAttribute: 8 is the largest dynamic group memory, 9 the carve-out, which has no meaning here.
+func (a *API) FuncSetAttribute(t *Thread, key uintptr, attr, value int32) Error {
+	k, e := a.kernelByKey(t, key)
+	if e != Success {
+		return e
+	}
+	switch attr {
+	case 8:
+		if value < 0 || uint64(value)+uint64(k.GroupSegmentFixedSize) > uint64(k.Device().Agent.LDSSize) {
+			return ErrInvalidValue
+		}
+	case 9:
+	default:
+		return ErrInvalidValue
+	}
+	return Success
+}
+
+// Occupancy returns how many blocks of a size a multiprocessor holds; mod says that fn is of a module.
+func (a *API) Occupancy(t *Thread, out *int32, fn uintptr, mod bool, block int32, dynamic uint64) Error {
+	if out == nil {
+		return ErrInvalidValue
+	}
+	k, e := a.kernelAny(t, fn, mod)
+	if e != Success {
+		return e
+	}
+	if block <= 0 || dynamic > 1<<31 {
+		return ErrInvalidValue
+	}
+	*out = int32(k.Occupancy(uint32(block), uint32(dynamic)) * a.unitsPerMultiprocessor(k))
+	return Success
+}
+
+// unitsPerMultiprocessor is 2 on RDNA, where a multiprocessor is a work-group processor.
+func (a *API) unitsPerMultiprocessor(k *clr.Kernel) uint32 {
+	if k.Device().Agent.Target.Proc.Major >= 10 {
+		return 2
+	}
+	return 1
+}
+
+func (a *API) kernelAny(t *Thread, fn uintptr, mod bool) (*clr.Kernel, Error) {
+	if mod {
+		return a.kernelOf(t, fn)
+	}
+	return a.kernelByKey(t, fn)
+}
+
+// BestBlock returns the block size with the highest occupancy and the grid that fills the device.
+func (a *API) BestBlock(t *Thread, grid, block *int32, fn uintptr, mod bool, dynamic uint64, limit int32) Error {
+	if grid == nil || block == nil || limit < 0 {
+		return ErrInvalidValue
+	}
+	k, e := a.kernelAny(t, fn, mod)
+	if e != Success {
+		return e
+	}
+	b, g := k.BestBlock(func(uint32) uint32 { return uint32(dynamic) }, uint32(limit))
+	*grid, *block = int32(g), int32(b)
+	return Success
+}

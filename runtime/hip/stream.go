@@ -1,0 +1,368 @@
+package hip
+
+import (
+	"sync"
+	"time"
+
+	"github.com/pumice-gpu/pumice/runtime/clr"
+)
+
+// Special stream handles.
+const (
+	StreamLegacy    uintptr = 1
+	StreamPerThread uintptr = 2
+)
+
+// stream is a hipStream_t.
+type stream struct {
+	q     *clr.HostQueue
+	flags uint32
+}
+
+// event is a hipEvent_t.
+type event struct {
+	flags uint32
+	dev   int32
+
+	mu  sync.Mutex
+	ev  *clr.Event // of the last record; nil before; guarded by mu
+	rec bool       // recorded; guarded by mu
+}
+
+// Flags.
+const (
+	streamNonBlocking  = 1
+	eventDisableTiming = 2
+)
+
+// queue returns the stream of a handle, for the thread.
+func (a *API) queue(t *Thread, s uintptr) (*clr.HostQueue, Error) {
+	switch s {
+	case 0, StreamLegacy:
+		d, e := a.device(t)
+		if e != Success {
+			return nil, e
+		}
+		return d.NullQueue(), Success
+	case StreamPerThread:
+		return a.perThread(t)
+	}
+	x := a.streams.get(s)
+	if x == nil {
+		if len(a.devices()) == 0 {
+			return nil, a.noDevice()
+		}
+		if a.Face <= 6 {
+			return nil, ErrContextIsDestroyed
+		}
+		return nil, ErrInvalidHandle
+	}
+	return x.q, Success
+}
+
+// perThread returns the per-thread default stream, which is made on first use for the thread's current device.
+func (a *API) perThread(t *Thread) (*clr.HostQueue, Error) {
+	d, e := a.device(t)
+	if e != Success {
+		return nil, e
+	}
+	if t.Stream != 0 && t.Owner == t.Device {
+		if x := a.streams.get(t.Stream); x != nil {
+			return x.q, Success
+		}
+	}
+	q, err := d.NewQueue(0, 0, nil)
+	if err != nil {
+		return nil, a.fromErr(err)
+	}
+	t.Stream, t.Owner = a.streams.add(&stream{q: q}), t.Device
+	return q, Success
+}
+
+// StreamCreate makes a stream; mask restricts it to compute units.
+func (a *API) StreamCreate(t *Thread, out *uintptr, flags uint32, priority int32, mask []uint32) Error {
+	if out == nil || flags&^uint32(streamNonBlocking) != 0 {
+		return ErrInvalidValue
+	}
+	d, e := a.device(t)
+	if e != Success {
+		return e
+	}
+	var f clr.QueueFlags
+	if flags&streamNonBlocking != 0 {
+		f = clr.NonBlocking
+	}
+	q, err := d.NewQueue(f, int(min(max(priority, -1), 1)), mask)
+	if err != nil {
+		return a.fromErr(err)
+	}
+	*out = a.streams.add(&stream{q: q, flags: flags})
+	return Success
+}
+
+// StreamDestroy ends a stream when its work is done.
+func (a *API) StreamDestroy(t *Thread, s uintptr) Error {
+	if s == 0 || s == StreamLegacy || s == StreamPerThread {
+		return ErrInvalidHandle
+	}
+	x := a.streams.remove(s)
+	if x == nil {
+		return ErrContextIsDestroyed
+	}
+	return a.fromErr(x.q.Destroy())
+}
+
+// StreamSynchronize waits for a stream.
+func (a *API) StreamSynchronize(t *Thread, s uintptr) Error {
+	q, e := a.queue(t, s)
+	if e != Success {
+		return e
+	}
+	if q.Null() {
+		// The null stream comes after all blocking streams.
+		ev, err := q.Marker()
+		if err != nil {
+			return a.fromErr(err)
+		}
+		return a.fromErr(ev.Wait())
+	}
+	return a.fromErr(q.Finish())
+}
+
+// StreamQuery reports whether a stream is idle: hipErrorNotReady if not.
+func (a *API) StreamQuery(t *Thread, s uintptr) Error {
+	q, e := a.queue(t, s)
+	if e != Success {
+		return e
+	}
+	idle, err := q.Idle()
+	switch {
+	case err != nil:
+		return a.fromErr(err)
+	case !idle:
+		return ErrNotReady
+	}
+	return Success
+}
+
+// StreamWaitEvent makes later work of a stream wait for an event.
+func (a *API) StreamWaitEvent(t *Thread, s, ev uintptr, flags uint32) Error {
+	if flags != 0 {
+		return ErrInvalidValue
+	}
+	if ev == 0 {
+		return ErrInvalidHandle
+	}
+	q, e := a.queue(t, s)
+	if e != Success {
+		return e
+	}
+	x := a.events.get(ev)
+	if x == nil {
+		return ErrInvalidHandle
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.ev != nil {
+		q.WaitFor(x.ev)
+	}
+	return Success
+}
+
+// StreamGetFlags returns the flags of a stream.
+func (a *API) StreamGetFlags(t *Thread, s uintptr, out *uint32) Error {
+	if out == nil {
+		return ErrInvalidValue
+	}
+	q, e := a.queue(t, s)
+	if e != Success {
+		return e
+	}
+	*out = 0
+	if q.Flags()&clr.NonBlocking != 0 {
+		*out = streamNonBlocking
+	}
+	return Success
+}
+
+// StreamGetPriority returns the priority of a stream.
+func (a *API) StreamGetPriority(t *Thread, s uintptr, out *int32) Error {
+	if out == nil {
+		return ErrInvalidValue
+	}
+	q, e := a.queue(t, s)
+	if e != Success {
+		return e
+	}
+	*out = int32(q.Priority)
+	return Success
+}
+
+// StreamGetDevice returns the device of a stream.
+func (a *API) StreamGetDevice(t *Thread, s uintptr, out *int32) Error {
+	if out == nil {
+		return ErrInvalidValue
+	}
+	q, e := a.queue(t, s)
+	if e != Success {
+		return e
+	}
+	*out = int32(q.Device().Index)
+	return Success
+}
+
+// StreamDeviceID is hipGetStreamDeviceId: -1 for a bad handle.
+func (a *API) StreamDeviceID(t *Thread, s uintptr) int32 {
+	q, e := a.queue(t, s)
+	if e != Success {
+		return -1
+	}
+	return int32(q.Device().Index)
+}
+
+// StreamGetCUMask writes the mask of a stream, all ones where none was set.
+func (a *API) StreamGetCUMask(t *Thread, s uintptr, out []uint32) Error {
+	q, e := a.queue(t, s)
+	if e != Success {
+		return e
+	}
+	if len(out) == 0 {
+		return ErrInvalidValue
+	}
+	clear(out)
+	if q.CUMask != nil {
+		copy(out, q.CUMask)
+		return Success
+	}
+	for i := uint32(0); i < q.Device().Agent.ComputeUnits && i/32 < uint32(len(out)); i++ {
+		out[i/32] |= 1 << (i % 32)
+	}
+	return Success
+}
+
+// HostFunc runs f in stream order on another thread.
+func (a *API) HostFunc(t *Thread, s uintptr, f func()) Error {
+	q, e := a.queue(t, s)
+	if e != Success {
+		return e
+	}
+	_, err := q.Host(func() error { f(); return nil })
+	return a.fromErr(err)
+}
+
+// EventCreate makes an event.
+func (a *API) EventCreate(t *Thread, out *uintptr, flags uint32) Error {
+	const blocking, interprocess, toDevice, toSystem, disableFence = 1, 4, 0x40000000, 0x80000000, 0x20000000
+	if out == nil || flags&^uint32(blocking|eventDisableTiming|interprocess|toDevice|toSystem|disableFence) != 0 {
+		return ErrInvalidValue
+	}
+	if flags&interprocess != 0 && flags&eventDisableTiming == 0 {
+		return ErrInvalidValue
+	}
+	if flags&(toDevice|toSystem) == toDevice|toSystem {
+		return ErrInvalidValue
+	}
+	if _, e := a.device(t); e != Success {
+		return e
+	}
+	*out = a.events.add(&event{flags: flags, dev: t.Device})
+	return Success
+}
+
+// EventDestroy ends an event; work that waits for it still does.
+func (a *API) EventDestroy(ev uintptr) Error {
+	if ev == 0 || a.events.remove(ev) == nil {
+		return ErrInvalidHandle
+	}
+	return Success
+}
+
+// EventRecord puts an event behind the work of a stream.
+func (a *API) EventRecord(t *Thread, ev, s uintptr) Error {
+	x := a.events.get(ev)
+	if x == nil {
+		return ErrInvalidHandle
+	}
+	q, e := a.queue(t, s)
+	if e != Success {
+		return e
+	}
+	if q.Device().Index != int(x.dev) {
+		return ErrInvalidHandle
+	}
+	m, err := q.Marker()
+	if err != nil {
+		return a.fromErr(err)
+	}
+	x.mu.Lock()
+	x.ev, x.rec = m, true
+	x.mu.Unlock()
+	return Success
+}
+
+func (x *event) last() (*clr.Event, bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.ev, x.rec
+}
+
+// EventSynchronize waits for an event; one that was never recorded is done.
+func (a *API) EventSynchronize(ev uintptr) Error {
+	x := a.events.get(ev)
+	if x == nil {
+		return ErrInvalidHandle
+	}
+	if e, _ := x.last(); e != nil {
+		return a.fromErr(e.Wait())
+	}
+	return Success
+}
+
+// EventQuery reports whether an event has been reached.
+func (a *API) EventQuery(ev uintptr) Error {
+	x := a.events.get(ev)
+	if x == nil {
+		return ErrInvalidHandle
+	}
+	if e, _ := x.last(); e != nil && !e.Done() {
+		if err := e.Device().Err(); err != nil {
+			return a.fromErr(err)
+		}
+		return ErrNotReady
+	}
+	return Success
+}
+
+// EventElapsed returns the milliseconds between two events of one device.
+func (a *API) EventElapsed(out *float32, start, stop uintptr) Error {
+	if out == nil {
+		return ErrInvalidValue
+	}
+	x, y := a.events.get(start), a.events.get(stop)
+	if x == nil || y == nil {
+		return ErrInvalidHandle
+	}
+	if (x.flags|y.flags)&eventDisableTiming != 0 {
+		return ErrInvalidHandle
+	}
+	if x.dev != y.dev {
+		return ErrInvalidHandle
+	}
+	e1, r1 := x.last()
+	e2, r2 := y.last()
+	if !r1 || !r2 {
+		return ErrInvalidHandle
+	}
+	if !e1.Done() || !e2.Done() {
+		return ErrNotReady
+	}
+	_, t1 := e1.Ticks()
+	_, t2 := e2.Ticks()
+	d := e1.Device().Agent
+	if t2 >= t1 {
+		*out = float32(d.Duration(t2-t1)) / float32(time.Millisecond)
+	} else {
+		*out = -float32(d.Duration(t1-t2)) / float32(time.Millisecond)
+	}
+	return Success
+}
