@@ -24,6 +24,7 @@ type cus struct {
 
 	seq    atomic.Uint64 // changes when there may be work
 	spin   atomic.Int32  // workers that look for work without sleeping
+	ring   atomic.Int32  // goroutines that rang a doorbell and will look for work
 	parked atomic.Int32  // work-groups that wait for a page
 
 	mu     sync.Mutex
@@ -37,6 +38,7 @@ type cus struct {
 	workers []*worker
 	once    sync.Once
 	live    sync.WaitGroup
+	helper  helper
 }
 
 // cuCost is an amount of a unit's resources.
@@ -139,7 +141,7 @@ func (c *cus) enlist(k *dispatch) {
 
 // wake gets one sleeping worker up, unless one is looking for work anyway; called with mu held.
 func (c *cus) wake() {
-	if n := len(c.idle); n > 0 && c.spin.Load() == 0 {
+	if n := len(c.idle); n > 0 && c.spin.Load() == 0 && c.ring.Load() == 0 {
 		w := c.idle[n-1]
 		c.idle = c.idle[:n-1]
 		w.park.Unpark()
@@ -164,6 +166,7 @@ func (c *cus) close() {
 		w.park.Unpark()
 	}
 	c.live.Wait()
+	c.helper.close()
 }
 
 // outcome says what became of a work-group's turn.

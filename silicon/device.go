@@ -141,12 +141,14 @@ func (d *Device) Doorbells() *Memory { return d.doorbells }
 // Clock reads the reference counter (CounterHz). Timestamps of signals and packets are in it.
 func (d *Device) Clock() uint64 { return uint64(d.sched.Now().Nanoseconds()) / (1e9 / CounterHz) }
 
-// RingDoorbell says that the 64-bit doorbell at a dword offset in the aperture was written. The command processor may run
-// on the calling goroutine for a moment; it does not wait for anything.
+// RingDoorbell says that the 64-bit doorbell at a dword offset in the aperture was written. The command processor, and the waves of
+// a very small dispatch, may run on the calling goroutine for a moment (helper); it does not wait for anything.
 func (d *Device) RingDoorbell(dword uint32) {
 	for _, q := range *d.rings.Load() {
 		if q.doorbell == dword {
+			d.cus.ring.Add(1)
 			q.push(true)
+			d.cus.help()
 			return
 		}
 	}
@@ -156,7 +158,9 @@ func (d *Device) RingDoorbell(dword uint32) {
 func (d *Device) RingDoorbells() {
 	for _, q := range *d.rings.Load() {
 		if q.rung() {
+			d.cus.ring.Add(1)
 			q.push(true)
+			d.cus.help()
 		}
 	}
 }
