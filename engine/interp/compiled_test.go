@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"unsafe"
 
@@ -357,6 +358,8 @@ func BenchmarkCompiledSGEMM(b *testing.B) {
 			for i := range fx {
 				fx[i], fy[i] = float32(i%7)-3, float32(i%5)*0.5
 			}
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
 			begin := cpuSeconds()
 			for b.Loop() {
 				k.launch("sgemm4", 4, k.mem.base+uint64(out), k.mem.base+uint64(x), k.mem.base+uint64(y), n)
@@ -371,6 +374,8 @@ func BenchmarkCompiledVadd(b *testing.B) {
 	k := compileCL(b, "gfx90a", "-O3")
 	const n = 256 * 64
 	x, y, out := k.alloc(n*4), k.alloc(n*4), k.alloc(n*4)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	begin := cpuSeconds()
 	for b.Loop() {
 		k.launch("vadd", n/256, k.mem.base+uint64(out), k.mem.base+uint64(x), k.mem.base+uint64(y), n)

@@ -176,7 +176,7 @@ func (c *compiler) special(in *inst, id ir.ID, v *ir.Value) bool {
 			in.e = pair(c.vector(arg(3)))
 		}
 		in.run = runMatrix
-		in.imm = uint64(len(in.x.regs))
+		in.x.matrix = planMatrix(v, c.f.Lanes)
 	default:
 		return false
 	}

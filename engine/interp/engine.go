@@ -111,16 +111,21 @@ func (k *Worker) Run(w *wave.Wave) (exit ir.Exit) {
 // start makes the worker ready for w.
 func (k *Worker) start(w *wave.Wave) {
 	k.tlb.Enter(w.Space)
-	m := &k.m
-	m.w, m.tlb = w, k.tlb
-	m.base[1] = w.Base
+	k.m.tlb = k.tlb
+	k.m.bind(w, w.Base)
+	w.TLB = uint64(uintptr(unsafe.Pointer(&k.tlb.Entries[0])))
+}
+
+// bind makes m work for w, with registers in the state block at state.
+func (m *machine) bind(w *wave.Wave, state unsafe.Pointer) {
+	m.w = w
+	m.base[1] = state
 	m.lds = nil
 	if w.LDS != 0 && w.LDSLen != 0 {
 		m.lds = unsafe.Slice((*byte)(hostPtr(w.LDS)), w.LDSLen)
 		m.ldsBase = uintptr(w.LDS)
 	}
 	m.shared, m.private = aperture(w.Space.SharedBase), aperture(w.Space.PrivateBase)
-	w.TLB = uint64(uintptr(unsafe.Pointer(&k.tlb.Entries[0])))
 }
 
 // aperture returns the base as an address; spaces may give just its high half.

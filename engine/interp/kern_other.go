@@ -17,3 +17,5 @@ func hostFCmp(ir.Pred) (k func(a, b *lanes, n int) uint64, not bool) { return ni
 func avxSplat(*lanes, uint32)                   {}
 func avxSelect(_, _, _ *lanes, _ uint64, _ int) {}
 func avxStride(*lanes, uint32, int) (same bool) { return false }
+
+func hostFMA(_, _, _, _ *lanes, _ int) {}

@@ -24,6 +24,8 @@ type machine struct {
 
 	shared, private uint64 // aperture bases, 2^32-aligned; zero when there is none
 
+	matrix [3][]uint64 // elements of A, B and D
+
 	exit  ir.Exit
 	fault mem.Fault
 	text  string

@@ -1,3 +1,266 @@
 package interp
 
-func runMatrix(m *machine, in *inst) bool { return runIllegal(m, in) }
+import (
+	"github.com/pumice-gpu/pumice/engine/fp"
+	"github.com/pumice-gpu/pumice/engine/ir"
+)
+
+// Matrix operations: D = A*B + C for one or more blocks, spread over the wave's registers. A lane holds one row of A
+// (one column of B) and a run of k; what it holds of C and D is one column and several rows. EXEC is ignored.
+
+// matrixPlan is what runMatrix needs to know of a shape.
+type matrixPlan struct {
+	dot    fp.Dot
+	prepA  fp.Prep
+	prepB  fp.Prep
+	rows   bool // f32 chains, a row of D at a time
+	per    int  // elements of A and B in a lane
+	a, b   []place
+	c      []place // registers of C and D: element (block, row, column) by [(block*M + i)*N + j]
+	bits   uint
+	cBits  uint
+	refuse string
+}
+
+// place is a register, lane and bit position.
+type place struct {
+	reg, lane uint8
+	shift     uint8
+}
+
+// planMatrix works the layout out.
+func planMatrix(v *ir.Value, lanes int) *matrixPlan {
+	m := v.Aux.(*ir.Matrix)
+	p := &matrixPlan{bits: uint(m.A.Bits()), cBits: uint(m.C.Bits())}
+	p.prepA, p.prepB, p.dot = fp.MatrixUnit(m, v.FP)
+	p.rows = haveAVX && m.A == ir.F32 && m.C == ir.F32 && !m.XF32 && v.FP&(ir.FPFlushIn|ir.FPFlushOut) == 0 && (m.N == 32 || m.N == 16) && m.K < 32
+	if m.Sparse {
+		p.refuse = "sparse matrices"
+		return p
+	}
+	if m.M <= 0 || m.N <= 0 || m.K <= 0 || m.Blocks <= 0 || p.bits == 0 || p.cBits == 0 || m.M*m.N*m.Blocks < lanes && !m.WMMA ||
+		m.M > 64 || m.N > 64 || m.K > 256 || m.Blocks > 16 {
+		p.refuse = "this shape"
+		return p
+	}
+	p.a = inputs(m, m.M, lanes, p.bits)
+	p.b = inputs(m, m.N, lanes, p.bits)
+	p.c = outputs(m, lanes)
+	return p
+}
+
+// inputs places element (block, row, k) of an operand with n rows at [(block*n + row)*K + k].
+func inputs(m *ir.Matrix, n, lanes int, bits uint) []place {
+	l := make([]place, m.Blocks*n*m.K)
+	at := func(e int) (reg, shift uint8) {
+		b := e * int(bits)
+		return uint8(b / 32), uint8(b % 32)
+	}
+	for blk := range m.Blocks {
+		for row := range n {
+			for k := range m.K {
+				var lane, e int
+				switch {
+				case m.WMMA && m.Gen < 12: // both halves hold all of it
+					lane, e = row, k
+				case m.WMMA:
+					per := m.K / (lanes / n)
+					lane, e = row+n*(k/per), k%per
+				default:
+					per := m.K * n * m.Blocks / lanes
+					lane, e = row+n*(blk+m.Blocks*(k/per)), k%per
+				}
+				r, s := at(e)
+				l[(blk*n+row)*m.K+k] = place{r, uint8(lane), s}
+			}
+		}
+	}
+	return l
+}
+
+// outputs places C and D.
+func outputs(m *ir.Matrix, lanes int) []place {
+	l := make([]place, m.Blocks*m.M*m.N)
+	for blk := range m.Blocks {
+		for i := range m.M {
+			for j := range m.N {
+				var reg, lane, shift int
+				switch {
+				case m.WMMA && m.Gen < 12:
+					h := lanes / 16
+					reg, lane = i/h, j+16*(i%h)
+				case m.WMMA:
+					h := 16 / (lanes / 16) // rows in a lane
+					reg, lane = i%h, j+16*(i/h)
+					if m.C.Bits() == 16 {
+						reg, shift = reg/2, reg%2*16
+					}
+				case m.C == ir.F64:
+					// Rows go round the lane groups one by one.
+					g := lanes / m.N / m.Blocks
+					reg, lane = i/g*2, j+m.N*(blk+m.Blocks*(i%g))
+				case m.N == 4:
+					reg, lane = i, j+4*blk
+				default:
+					// Groups of four rows go round the lane groups.
+					g := lanes / m.N
+					reg = blk*(m.M/g) + i/(4*g)*4 + i%4
+					lane = j + m.N*(i/4%g)
+				}
+				l[(blk*m.M+i)*m.N+j] = place{uint8(reg), uint8(lane), uint8(shift)}
+			}
+		}
+	}
+	return l
+}
+
+// bLane is the lane that BLGP takes lane l's B from.
+func bLane(blgp uint8, l int) int {
+	switch blgp {
+	case 1:
+		return l & 31
+	case 2:
+		return l&31 | 32
+	case 3:
+		return (l + 16) & 63
+	case 4, 5, 6, 7:
+		return l&15 | int(blgp-4)*16
+	}
+	return l
+}
+
+func (m *machine) element(regs []ref, p place, bits uint) uint64 {
+	if int(p.reg) >= len(regs) {
+		return 0
+	}
+	x := uint64(m.lanes(regs[p.reg])[p.lane&63])
+	if bits == 64 {
+		if int(p.reg)+1 < len(regs) {
+			x |= uint64(m.lanes(regs[p.reg+1])[p.lane&63]) << 32
+		}
+		return x
+	}
+	return x >> p.shift & (1<<bits - 1)
+}
+
+func runMatrix(m *machine, in *inst) bool {
+	p := in.x.matrix
+	if p.refuse != "" {
+		m.exit, m.text = ir.ExitIllegal, "matrix instruction: "+p.refuse+" is not implemented"
+		return false
+	}
+	x := in.v.Aux.(*ir.Matrix)
+	negate := uint8(0)
+	blgp := x.BLGP
+	if x.A == ir.F64 && !x.WMMA {
+		if x.Gen >= 3 {
+			negate = blgp
+		}
+		blgp = 0
+	}
+	a, b := m.elems(len(p.a), 0), m.elems(len(p.b), 1)
+	for i, pl := range p.a {
+		if x.CBSZ != 0 && !x.WMMA { // blocks take A from one of their group
+			blk := i / (x.M * x.K)
+			src := blk&^(1<<x.CBSZ-1) + int(x.ABID)
+			if src < x.Blocks {
+				pl = p.a[i+(src-blk)*x.M*x.K]
+			}
+		}
+		x := m.element(in.x.a, pl, p.bits)
+		if negate&1 != 0 {
+			x ^= 1 << 63
+		}
+		a[i] = p.prepA(x)
+	}
+	for i, pl := range p.b {
+		pl.lane = uint8(bLane(blgp, int(pl.lane)))
+		x := m.element(in.x.b, pl, p.bits)
+		if negate&2 != 0 {
+			x ^= 1 << 63
+		}
+		b[i] = p.prepB(x)
+	}
+	// D may be in C's registers: it is made aside. Halves that no element fills keep C's bits.
+	d := m.elems(len(p.c), 2)
+	if p.rows {
+		m.matrixRows(in, a, b, d)
+	}
+	for blk := range x.Blocks {
+		if p.rows {
+			break
+		}
+		for i := range x.M {
+			row := a[(blk*x.M+i)*x.K:][:x.K]
+			for j := range x.N {
+				at := (blk*x.M+i)*x.N + j
+				c := m.element(in.x.c, p.c[at], p.cBits)
+				if negate&4 != 0 {
+					c ^= 1 << 63
+				}
+				d[at] = p.dot(row, b[(blk*x.N+j)*x.K:][:x.K], c)
+			}
+		}
+	}
+	if p.cBits == 16 {
+		for i, r := range in.x.regs {
+			if i < len(in.x.c) {
+				*m.lanes(r) = *m.lanes(in.x.c[i])
+			}
+		}
+	}
+	for at, pl := range p.c {
+		if int(pl.reg) >= len(in.x.regs) {
+			continue
+		}
+		q := &m.lanes(in.x.regs[pl.reg])[pl.lane&63]
+		switch p.cBits {
+		case 64:
+			*q = uint32(d[at])
+			if int(pl.reg)+1 < len(in.x.regs) {
+				m.lanes(in.x.regs[pl.reg+1])[pl.lane&63] = uint32(d[at] >> 32)
+			}
+		case 16:
+			*q = *q&^(0xffff<<pl.shift) | uint32(d[at]&0xffff)<<pl.shift
+		default:
+			*q = uint32(d[at])
+		}
+	}
+	return true
+}
+
+// matrixRows computes D a row at a time: a row is N lanes, and each step of k one fused loop over them.
+func (m *machine) matrixRows(in *inst, a, b, d []uint64) {
+	p, x := in.x.matrix, in.v.Aux.(*ir.Matrix)
+	acc, av := m.temp(0), m.temp(1)
+	for blk := range x.Blocks {
+		// B's rows, in the frame's scratch registers.
+		for k := range x.K {
+			bk := m.temp(2 + k)
+			for j := range x.N {
+				bk[j&63] = uint32(b[(blk*x.N+j)*x.K+k])
+			}
+		}
+		for i := range x.M {
+			at := (blk*x.M + i) * x.N
+			for j := range x.N {
+				acc[j&63] = uint32(m.element(in.x.c, p.c[at+j], 32))
+			}
+			for k := range x.K {
+				avxSplat(av, uint32(a[(blk*x.M+i)*x.K+k]))
+				hostFMA(acc, av, m.temp(2+k), acc, x.N)
+			}
+			for j := range x.N {
+				d[at+j] = uint64(acc[j&63])
+			}
+		}
+	}
+}
+
+// elems returns the worker's buffer i with room for n elements.
+func (m *machine) elems(n, i int) []uint64 {
+	if cap(m.matrix[i]) < n {
+		m.matrix[i] = make([]uint64, n)
+	}
+	return m.matrix[i][:n]
+}

@@ -177,13 +177,7 @@ func (k *OpRunner) S(n int) *uint64 { return (*uint64)(unsafe.Add(k.ptr, n*4)) }
 // result other than ExitNone says why the operation could not be done (w.Fault or w.Illegal has the details).
 func (k *OpRunner) Run(w *wave.Wave, o *Op) ir.Exit {
 	m := &k.m
-	m.w = w
-	m.base[1] = k.ptr
-	m.lds = nil
-	if w.LDS != 0 && w.LDSLen != 0 {
-		m.lds = unsafe.Slice((*byte)(hostPtr(w.LDS)), w.LDSLen)
-	}
-	m.shared, m.private = aperture(w.Space.SharedBase), aperture(w.Space.PrivateBase)
+	m.bind(w, k.ptr)
 	m.text = ""
 	pc, arg, fuel := w.PC, w.Arg, w.Fuel
 	exit := m.execute(o.p, 0)

@@ -60,6 +60,8 @@ type extra struct {
 	a     []ref // data registers
 	b     []ref
 	c     []ref
+
+	matrix *matrixPlan
 }
 
 // Ways to read an argument or write a result, for generic code.

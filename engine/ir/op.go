@@ -186,6 +186,7 @@ type Matrix struct {
 	NegHi           uint8
 	Sparse          bool
 	Clamp           bool
+	XF32            bool // A and B are f32 cut to ten fraction bits
 }
 
 // BufAddr flags in Imm's high half; the low 32 bits are the byte offset.

@@ -371,8 +371,8 @@ func (p *parser) text(s string) string {
 }
 
 func (p *parser) matrix(l []string) *Matrix {
-	if len(l) != 16 {
-		p.fail("matrix needs 16 fields")
+	if len(l) != 17 {
+		p.fail("matrix needs 17 fields")
 	}
 	n := func(i int) int { return int(p.num(l[i], 15)) }
 	u := func(i int) uint8 { return uint8(p.num(l[i], 8)) }
@@ -384,7 +384,7 @@ func (p *parser) matrix(l []string) *Matrix {
 		return l[i] == "true"
 	}
 	return &Matrix{M: n(0), N: n(1), K: n(2), Blocks: n(3), A: k(4), B: k(5), C: k(6), CBSZ: u(7), ABID: u(8), BLGP: u(9),
-		WMMA: b(10), Gen: u(11), Neg: u(12), NegHi: u(13), Sparse: b(14), Clamp: b(15)}
+		WMMA: b(10), Gen: u(11), Neg: u(12), NegHi: u(13), Sparse: b(14), Clamp: b(15), XF32: b(16)}
 }
 
 func (p *parser) target() (int, []ID) {

@@ -142,8 +142,8 @@ func (f *Func) valueText(id ID) string {
 
 // text lists the fields of m in declaration order.
 func (m *Matrix) text() string {
-	return fmt.Sprintf("%d,%d,%d,%d,%s,%s,%s,%d,%d,%d,%t,%d,%d,%d,%t,%t", m.M, m.N, m.K, m.Blocks, m.A, m.B, m.C, m.CBSZ, m.ABID,
-		m.BLGP, m.WMMA, m.Gen, m.Neg, m.NegHi, m.Sparse, m.Clamp)
+	return fmt.Sprintf("%d,%d,%d,%d,%s,%s,%s,%d,%d,%d,%t,%d,%d,%d,%t,%t,%t", m.M, m.N, m.K, m.Blocks, m.A, m.B, m.C, m.CBSZ, m.ABID,
+		m.BLGP, m.WMMA, m.Gen, m.Neg, m.NegHi, m.Sparse, m.Clamp, m.XF32)
 }
 
 func (t *Term) text() string {
