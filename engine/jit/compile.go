@@ -210,6 +210,13 @@ func (c *compiler) slot(k int32) int32 {
 	return m.slot
 }
 
+// slot16 is 16 bytes of frame for the rest of the block.
+func (c *compiler) slot16() int32 {
+	c.frame = (c.frame + 15) &^ 15
+	c.frame += 16
+	return c.frame - 16
+}
+
 func (c *compiler) releaseSlot(k int32) {
 	m := &c.comps[k]
 	if m.slot < 0 {

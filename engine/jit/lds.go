@@ -50,6 +50,94 @@ func laneTimes(n uint32) *[16]uint32 {
 	return &t
 }
 
+// ldsClass is what a region knows of one address value under one mask: how its lanes lie, found out once for each strip
+// when the first load uses it, and kept in the frame.
+type ldsClass struct {
+	comp, mask int32
+	slot       [maxU]int32 // 16 bytes in the frame: host address of lane 0, class
+	done       [maxU]bool
+	extent     int32 // all loads of the region end within this many bytes of the address
+	strides    [17]bool
+}
+
+// Classes: 0 general, 1 all lanes at one address, else consecutive lanes with that stride in bytes.
+const (
+	classGeneral = 0
+	classUniform = 1
+)
+
+// findClasses lists the addresses of the region's LDS loads.
+func (r *region) findClasses() {
+	c := r.c
+	r.classes = r.classes[:0]
+	for _, id := range r.ops {
+		v := c.v(id)
+		if v.Op != ir.OpLoad {
+			continue
+		}
+		k, m := c.vals[v.Args[1]].comps[0], int32(v.Args[2])
+		i := 0
+		for ; i < len(r.classes); i++ {
+			if x := &r.classes[i]; x.comp == k && x.mask == m {
+				break
+			}
+		}
+		if i == len(r.classes) {
+			x := ldsClass{comp: k, mask: m}
+			for u := range maxU {
+				x.slot[u] = c.slot16()
+			}
+			r.classes = append(r.classes, x)
+		}
+		x := &r.classes[i]
+		x.extent = max(x.extent, int32(v.Imm)+int32(v.Width))
+		x.strides[c.ldsStride(v)] = true
+	}
+}
+
+// ldsStride is the lane distance that makes a load contiguous.
+func (c *compiler) ldsStride(v *ir.Value) int { return int(v.Width) }
+
+// classify emits the finding of x for strip-in-flight u. It uses RAX, RCX, RDX.
+func (r *region) classify(x *ldsClass, addr x86.Vec, mask x86.K, u int) {
+	c, a := r.c, &r.c.a
+	const L = x86.L512
+	x.done[u] = true
+	k, t, s := r.ktmp(), r.tmp(), r.tmp()
+	cls := x86.M(rFrame, x.slot[u]+8)
+	general, found := a.NewLabel(), a.NewLabel()
+	c.ldsLimit(x.extent - 1)
+	a.E(x86.VPBROADCASTDG, L, uint8(t), 0, x86.R(x86.RAX), noMod)
+	a.EI(x86.VPCMPUD, L, uint8(k), uint8(addr), x86.V(t), 1, x86.Masked(mask))
+	a.MovI(x86.RCX, classGeneral)
+	a.X(x86.KORTESTW, x86.L128, uint8(k), 0, x86.KR(k))
+	a.Jcc(x86.AE, general) // some lane is off or out of range
+	a.E(x86.VPBROADCASTD, L, uint8(t), 0, x86.V(addr), noMod)
+	a.E(x86.VMOVDS, x86.L128, uint8(addr), 0, x86.R(x86.RDX), noMod)
+	a.Alu(x86.ADD, 8, x86.RDX, x86.M(rState, offLDS))
+	a.GS(x86.MOVS, 8, x86.M(rFrame, x.slot[u]), x86.RDX)
+	a.E(x86.VPCMPEQD, L, uint8(k), uint8(t), x86.V(addr), noMod)
+	a.X(x86.KORTESTW, x86.L128, uint8(k), 0, x86.KR(k))
+	a.MovI(x86.RAX, classUniform)
+	a.Cmov(x86.B, 4, x86.RCX, x86.R(x86.RAX))
+	a.Jcc(x86.B, found)
+	for stride, want := range x.strides {
+		if !want {
+			continue
+		}
+		a.E(x86.VPADDD, L, uint8(s), uint8(t), r.table(tabStride[stride]), noMod)
+		a.E(x86.VPCMPEQD, L, uint8(k), uint8(s), x86.V(addr), noMod)
+		a.X(x86.KORTESTW, x86.L128, uint8(k), 0, x86.KR(k))
+		a.MovI(x86.RAX, uint64(stride))
+		a.Cmov(x86.B, 4, x86.RCX, x86.R(x86.RAX))
+	}
+	a.Bind(general)
+	a.Bind(found)
+	a.GS(x86.MOVS, 4, cls, x86.RCX)
+	r.freeTmp(t)
+	r.freeTmp(s)
+}
+
 // ldsLoad loads 4, 8, 12 or 16 bytes a lane: by broadcast when all lanes of the strip have one address, by whole vectors
 // when they are contiguous, else by gathers.
 func (c *compiler) ldsLoad(id ir.ID, v *ir.Value, u int) {
@@ -57,48 +145,81 @@ func (c *compiler) ldsLoad(id ir.ID, v *ir.Value, u int) {
 	const L = x86.L512
 	const lds = x86.RDX
 	addr := r.zin(v.Args[1], 0, u, 4)
-	mask, k := c.ldsBounds(v, addr, u)
+	mask := r.kin(v.Args[2], u, true)
+	var x *ldsClass
+	for i := range r.classes {
+		if y := &r.classes[i]; y.comp == c.vals[v.Args[1]].comps[0] && y.mask == int32(v.Args[2]) {
+			x = y
+		}
+	}
+	if !x.done[u] {
+		r.classify(x, addr, mask, u)
+	}
 	n := len(c.vals[id].comps)
 	wide := v.Type == ir.V64
 	var d []x86.Vec
 	for i := range n {
 		d = append(d, r.dstEarly(id, i, u))
 	}
+	// Registers are taken before the code branches, so that spills are on every path.
 	kk, t := r.ktmp(), r.tmp()
-	var hi x86.Vec // registers are taken before the code branches, so that spills are on every path
+	var hi x86.Vec
+	var q [4]x86.Vec
 	if wide {
 		hi = r.tmp()
 	}
+	if n == 4 {
+		for i := range q {
+			q[i] = r.tmp()
+		}
+	}
 	imm := int32(v.Imm)
-	a.G(x86.MOV, 8, lds, x86.M(rState, offLDS))
-	gather, contig, done := a.NewLabel(), a.NewLabel(), a.NewLabel()
-	a.X(x86.KORTESTW, x86.L128, uint8(k), 0, x86.KR(k))
-	a.Jcc(x86.AE, gather) // some lane is off
-	a.E(x86.VPBROADCASTD, L, uint8(t), 0, x86.V(addr), noMod)
-	a.E(x86.VMOVDS, x86.L128, uint8(addr), 0, x86.R(x86.RAX), noMod)
-	a.E(x86.VPCMPEQD, L, uint8(kk), uint8(t), x86.V(addr), noMod)
-	a.X(x86.KORTESTW, x86.L128, uint8(kk), 0, x86.KR(kk))
-	a.Jcc(x86.AE, contig)
+	cls := x86.M(rFrame, x.slot[u]+8)
+	contig, gather, done := a.NewLabel(), a.NewLabel(), a.NewLabel()
+	a.G(x86.MOV, 4, x86.RAX, cls)
+	a.G(x86.MOV, 8, lds, x86.M(rFrame, x.slot[u]))
+	a.AluI(x86.CMP, 4, x86.R(x86.RAX), classUniform)
+	a.Jcc(x86.NE, contig)
 	for i := range n {
 		if wide {
-			a.E(x86.VPBROADCASTQ, L, uint8(d[i]), 0, x86.MX(lds, x86.RAX, 1, imm), noMod)
+			a.E(x86.VPBROADCASTQ, L, uint8(d[i]), 0, x86.M(lds, imm), noMod)
 		} else {
-			a.E(x86.VPBROADCASTD, L, uint8(d[i]), 0, x86.MX(lds, x86.RAX, 1, imm+4*int32(i)), noMod)
+			a.E(x86.VPBROADCASTD, L, uint8(d[i]), 0, x86.M(lds, imm+4*int32(i)), noMod)
 		}
 	}
 	a.Jmp(done)
 	a.Bind(contig)
-	if n == 1 || wide {
-		a.E(x86.VPADDD, L, uint8(t), uint8(t), r.table(tabStride[int(v.Width)]), noMod)
-		a.E(x86.VPCMPEQD, L, uint8(kk), uint8(t), x86.V(addr), noMod)
-		a.X(x86.KORTESTW, x86.L128, uint8(kk), 0, x86.KR(kk))
-		a.Jcc(x86.AE, gather)
+	a.AluI(x86.CMP, 4, x86.R(x86.RAX), int32(c.ldsStride(v)))
+	a.Jcc(x86.NE, gather)
+	p := func(i int) x86.RM { return x86.M(lds, imm+64*int32(i)) }
+	switch {
+	case n == 1 || wide:
 		for i := range n {
-			a.E(x86.VMOVDQU32, L, uint8(d[i]), 0, x86.MX(lds, x86.RAX, 1, imm+64*int32(i)), noMod)
+			a.E(x86.VMOVDQU32, L, uint8(d[i]), 0, p(i), noMod)
 		}
-		a.Jmp(done)
+	case n == 2:
+		a.E(x86.VMOVDQU32, L, uint8(t), 0, p(0), noMod)
+		a.E(x86.VMOVDQU32, L, uint8(d[0]), 0, r.table(tabLo), noMod)
+		a.E(x86.VMOVDQU32, L, uint8(d[1]), 0, r.table(tabHi), noMod)
+		a.E(x86.VPERMI2D, L, uint8(d[0]), uint8(t), p(1), noMod)
+		a.E(x86.VPERMI2D, L, uint8(d[1]), uint8(t), p(1), noMod)
+	case n == 3:
+		// Dword i of lane l is dword 3l+i of three vectors.
+		for i := range 3 {
+			a.E(x86.VMOVDQU32, L, uint8(d[i]), 0, r.table(tabThird[i][0]), noMod)
+			a.E(x86.VMOVDQU32, L, uint8(t), 0, p(0), noMod)
+			a.E(x86.VPERMI2D, L, uint8(d[i]), uint8(t), p(1), noMod)
+			a.MovI(x86.RAX, uint64(thirdMask[i]))
+			a.X(x86.KMOVWG, x86.L128, uint8(kk), 0, x86.R(x86.RAX))
+			a.E(x86.VMOVDQU32, L, uint8(t), 0, r.table(tabThird[i][1]), noMod)
+			a.E(x86.VPERMD, L, uint8(d[i]), uint8(t), p(2), x86.Masked(kk))
+		}
+	default:
+		r.transpose4(d, q, p)
 	}
+	a.Jmp(done)
 	a.Bind(gather)
+	a.G(x86.MOV, 8, lds, x86.M(rState, offLDS))
 	// The slow way is exact: the address wraps at 32 bits, and an access that is not all in range goes dword by dword.
 	a.E(x86.VPADDD, L, uint8(t), uint8(addr), x86.ML(a.Const32(uint32(v.Imm)), 0).Bcast(), noMod)
 	dwords := int(v.Width) / 4
@@ -123,6 +244,45 @@ func (c *compiler) ldsLoad(id ir.ID, v *ir.Value, u int) {
 		a.E(x86.VMOVDQU32, L, uint8(d[1]), 0, x86.V(t), noMod)
 	}
 	a.Bind(done)
+}
+
+// tabThird: for dword i of 12-byte elements, the index into the first two vectors and into the third.
+var (
+	tabThird  [3][2]*[16]uint32
+	thirdMask [3]uint16
+)
+
+func init() {
+	for i := range tabThird {
+		var a, b [16]uint32
+		for l := range uint32(16) {
+			x := 3*l + uint32(i)
+			if x < 32 {
+				a[l] = x
+			} else {
+				b[l] = x - 32
+				thirdMask[i] |= 1 << l
+			}
+		}
+		tabThird[i] = [2]*[16]uint32{&a, &b}
+	}
+}
+
+// transpose4 loads four vectors of four lanes' 16 bytes each, and takes them apart into d; q are temporaries.
+func (r *region) transpose4(d []x86.Vec, q [4]x86.Vec, p func(int) x86.RM) {
+	a := &r.c.a
+	const L = x86.L512
+	// In each 128-bit piece of p(i) lies one lane (4i+piece). Pairs of vectors give dwords 0–1 and 2–3 of eight lanes.
+	a.E(x86.VMOVDQU32, L, uint8(q[2]), 0, p(0), noMod)
+	a.E(x86.VMOVDQU32, L, uint8(q[3]), 0, p(2), noMod)
+	for h, tab := range tabQuad {
+		a.E(x86.VMOVDQU32, L, uint8(q[0]), 0, r.table(tab), noMod)
+		a.E(x86.VMOVDQU32, L, uint8(q[1]), 0, x86.V(q[0]), noMod)
+		a.E(x86.VPERMI2D, L, uint8(q[0]), uint8(q[2]), p(1), noMod)
+		a.E(x86.VPERMI2D, L, uint8(q[1]), uint8(q[3]), p(3), noMod)
+		a.EI(x86.VSHUFI64X2, L, uint8(d[2*h]), uint8(q[0]), x86.V(q[1]), 0x44, noMod)
+		a.EI(x86.VSHUFI64X2, L, uint8(d[2*h+1]), uint8(q[0]), x86.V(q[1]), 0xee, noMod)
+	}
 }
 
 // ldsLimit puts into RAX the number of addresses a at which a+last is still in the LDS: max(0, LDSLen - last).

@@ -28,26 +28,79 @@ const maxU = 4
 
 // region allocates registers inside one vector region. A component's copy for strip-in-flight u is named comp*maxU+u.
 type region struct {
-	c      *compiler
-	u      int // strips in flight
-	loop   bool
-	pos    int
-	ops    []ir.ID
-	nextAt [][]int32 // by component: positions in ops that use it, ascending
-	zreg   []int8
-	kreg   []int8
-	stored []bool // copy is in its slot
-	zown   [32]int32
-	kown   [8]int32
-	zpin   uint32
-	kpin   uint8
+	c       *compiler
+	u       int // strips in flight
+	loop    bool
+	pos     int
+	ops     []ir.ID
+	nextAt  [][]int32 // by component: positions in ops that use it, ascending
+	zreg    []int8
+	kreg    []int8
+	stored  []bool // copy is in its slot
+	zown    [32]int32
+	kown    [8]int32
+	zpin    uint32
+	kpin    uint8
+	full    ir.ID // mask that is known to be all ones in this version of the region, or NoID
+	classes []ldsClass
 }
 
-// vectorSegment emits a region: once, looped over the strips.
+// vectorSegment emits a region, looped over the strips. When many writes hang on one mask, there are two versions: for
+// all lanes active and for any mask.
 func (c *compiler) vectorSegment(ops []ir.ID) {
+	a := &c.a
+	m := c.commonMask(ops)
+	if m == ir.NoID {
+		c.region(ops, ir.NoID)
+		return
+	}
+	type saved struct{ home, def int32 }
+	before := make([]saved, len(c.comps))
+	for i := range c.comps {
+		before[i] = saved{c.comps[i].home, c.comps[i].def}
+	}
+	any, done := a.NewLabel(), a.NewLabel()
+	a.AluI(x86.CMP, c.lanes/8, c.memOf(c.vals[m].comps[0]), -1)
+	a.Jcc(x86.NE, any)
+	c.region(ops, m)
+	a.Jmp(done)
+	a.Bind(any)
+	for i := range before {
+		c.comps[i].home, c.comps[i].def = before[i].home, before[i].def
+	}
+	c.region(ops, ir.NoID)
+	a.Bind(done)
+}
+
+// commonMask is the mask that most register writes of a region use, when it is worth a version of its own.
+func (c *compiler) commonMask(ops []ir.ID) ir.ID {
+	best, n := ir.NoID, 0
+	count := map[ir.ID]int{}
+	for _, id := range ops {
+		v := c.v(id)
+		if v.Op != ir.OpVSet {
+			continue
+		}
+		m := v.Args[1]
+		if _, ok := c.isConst(m); ok || c.comps[c.vals[m].comps[0]].def >= c.seg {
+			continue
+		}
+		if count[m]++; count[m] > n {
+			best, n = m, count[m]
+		}
+	}
+	if n < 3 {
+		return ir.NoID
+	}
+	return best
+}
+
+// region emits one version of a region.
+func (c *compiler) region(ops []ir.ID, full ir.ID) {
 	r := &c.r
-	r.c, r.ops = c, ops
+	r.c, r.ops, r.full = c, ops, full
 	r.reset()
+	r.findClasses()
 	r.u = c.chooseU(ops)
 	r.loop = r.u < c.strips
 	a := &c.a
@@ -460,6 +513,9 @@ func (r *region) become(id ir.ID, i, u int, z x86.Vec) {
 func (r *region) kin(id ir.ID, u int, allowNone bool) x86.K {
 	c := r.c
 	a := &c.a
+	if id == r.full && allowNone {
+		return 0
+	}
 	if x, ok := c.isConst(id); ok {
 		if x == c.full() && allowNone || c.v(id).Type == ir.S1 && x != 0 && allowNone {
 			return 0

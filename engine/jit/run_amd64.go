@@ -3,6 +3,7 @@
 package jit
 
 import (
+	"fmt"
 	"unsafe"
 
 	"github.com/pumice-gpu/pumice/engine/ir"
@@ -90,6 +91,9 @@ func (m *machine) execute(w *wave.Wave, p *installed, b int) ir.Exit {
 		case retHelper:
 			id := ir.ID(*(*uint32)(unsafe.Add(frame, frameOp)))
 			o := operands{f: p.Func, h: p.slots[id], v: p.Func.V(id), state: w.Base, frame: frame}
+			if DebugHelpers != nil {
+				DebugHelpers[fmt.Sprintf("%s %s %s->%s space=%v w=%d @%d", o.v.Op, o.v.Type, o.v.From, o.v.Kind, o.v.Space, o.v.Width, o.v.PC)]++
+			}
 			if !o.pure() {
 				if e := m.slow.do(w, &o); e != ir.ExitNone {
 					w.PC = p.Func.PC + uint64(int64(int32(o.v.PC)))

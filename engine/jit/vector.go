@@ -81,7 +81,7 @@ func (c *compiler) canVector(v *ir.Value) bool {
 	case ir.OpClz, ir.OpCtz, ir.OpPopcnt, ir.OpBrev:
 		return v.Type == ir.V32 && !wide(0)
 	case ir.OpCarryAdd, ir.OpBorrow:
-		return v.Type == ir.M && !wide(0)
+		return v.Type == ir.M
 	case ir.OpMbcntLo, ir.OpMbcntHi:
 		return c.v(v.Args[0]).Type == ir.S32
 	case ir.OpPermB:
@@ -475,44 +475,50 @@ var tabGroup = func() *[16]uint32 {
 	return &t
 }()
 
-// vcarry is the carry of x+y+cin or the borrow of x-y-cin.
+// vcarry is the carry of x+y+cin or the borrow of x-y-cin, for 32 or 64 bits.
 func (c *compiler) vcarry(id ir.ID, v *ir.Value, u int) {
 	r, a := &c.r, &c.a
 	const L = x86.L512
-	x, y := r.zin(v.Args[0], 0, u, 4), r.zin(v.Args[1], 0, u, 4)
-	cin := ir.NoID
-	if len(v.Args) > 2 {
-		cin = v.Args[2]
+	add, cmp, size, halves := x86.VPADDD, x86.VPCMPUD, 4, 1
+	if t := c.v(v.Args[0]).Type; t == ir.V64 || t == ir.S64 {
+		add, cmp, size, halves = x86.VPADDQ, x86.VPCMPUQ, 8, 2
 	}
-	if v.Op == ir.OpBorrow {
-		if cin == ir.NoID {
-			d := r.kdst(id, u)
-			a.EI(x86.VPCMPUD, L, uint8(d), uint8(x), x86.V(y), 1, noMod)
-			return
+	k := x86.K(0)
+	if len(v.Args) > 2 && v.Args[2] != ir.NoID {
+		k = r.kin(v.Args[2], u, false)
+	}
+	var out [2]x86.K
+	for i := range halves {
+		x, y := r.zin(v.Args[0], i, u, size), r.zin(v.Args[1], i, u, size)
+		d, t := r.ktmp(), r.ktmp()
+		lhs, rhs := x, x86.V(y) // borrow: x < y, or x == y with borrow in
+		if v.Op == ir.OpCarryAdd {
+			// x+y wraps, or x+y is all ones with carry in.
+			s := r.tmp()
+			a.E(add, L, uint8(s), uint8(x), x86.V(y), noMod)
+			lhs, rhs = s, x86.V(x)
 		}
-		// x < y, or x == y with borrow in.
-		k := r.kin(cin, u, false)
-		d := r.kdstEarly(id, u)
-		a.EI(x86.VPCMPUD, L, uint8(d), uint8(x), x86.V(y), 0, x86.Masked(k))
-		t := r.ktmp()
-		a.EI(x86.VPCMPUD, L, uint8(t), uint8(x), x86.V(y), 1, noMod)
-		a.X(x86.KORW, x86.L128, uint8(d), uint8(d), x86.KR(t))
-		return
+		a.EI(cmp, L, uint8(d), uint8(lhs), rhs, 1, noMod)
+		if k != 0 {
+			ki := k
+			if i == 1 {
+				ki = c.halfK(k, 1)
+			}
+			eq := rhs
+			if v.Op == ir.OpCarryAdd {
+				eq = r.constant(^uint64(0), size)
+			}
+			a.EI(cmp, L, uint8(t), uint8(lhs), eq, 0, x86.Masked(ki))
+			a.X(x86.KORW, x86.L128, uint8(d), uint8(d), x86.KR(t))
+		}
+		out[i] = d
 	}
-	s := r.tmp()
-	a.E(x86.VPADDD, L, uint8(s), uint8(x), x86.V(y), noMod)
-	if cin == ir.NoID {
-		d := r.kdst(id, u)
-		a.EI(x86.VPCMPUD, L, uint8(d), uint8(s), x86.V(x), 1, noMod)
-		return
+	d := r.kdst(id, u)
+	if halves == 2 {
+		a.X(x86.KUNPCKBW, x86.L128, uint8(d), uint8(out[1]), x86.KR(out[0]))
+	} else {
+		a.X(x86.KMOVW, x86.L128, uint8(d), 0, x86.KR(out[0]))
 	}
-	// x+y wraps, or x+y is all ones with carry in.
-	k := r.kin(cin, u, false)
-	d := r.kdstEarly(id, u)
-	a.EI(x86.VPCMPUD, L, uint8(d), uint8(s), x86.ML(a.Const32(0xffffffff), 0).Bcast(), 0, x86.Masked(k))
-	t := r.ktmp()
-	a.EI(x86.VPCMPUD, L, uint8(t), uint8(s), x86.V(x), 1, noMod)
-	a.X(x86.KORW, x86.L128, uint8(d), uint8(d), x86.KR(t))
 }
 
 // vmbcnt counts the bits of a 32-bit mask below each lane.
