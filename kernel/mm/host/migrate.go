@@ -1,0 +1,449 @@
+package host
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"unsafe"
+
+	"github.com/pumice-gpu/pumice/kernel/mm"
+	"golang.org/x/sys/unix"
+)
+
+// pagemapT is a device's memory as pages.
+type pagemapT struct {
+	s      *Space
+	owner  any
+	pages  uint64
+	ops    mm.PagemapOps
+	folios map[uint64]*[chunkPages]devFolio // by index / chunkPages; guarded by ptl
+}
+
+// devFolio is a device-private page. Guarded by Space.ptl.
+type devFolio struct {
+	pm     *pagemapT
+	index  uint64
+	zdd    any
+	ref    int
+	locked bool
+	va     uint64 // where it is mapped, 0: nowhere
+}
+
+func (f *devFolio) Device() (mm.Pagemap, uint64) { return f.pm, f.index }
+func (f *devFolio) ZoneDeviceData() any          { return f.zdd }
+func (f *devFolio) SetZoneDeviceData(d any)      { f.zdd = d }
+func (f *devFolio) Data() []byte                 { return nil }
+func (f *devFolio) RefCount() int                { return f.ref }
+func (f *devFolio) MapCount() int {
+	if f.va != 0 {
+		return 1
+	}
+	return 0
+}
+
+// drop gives a reference up; the PTL is held. What it returns is to be called without it.
+func (f *devFolio) drop() func() {
+	f.ref--
+	if f.ref > 0 {
+		return func() {}
+	}
+	if f.ref < 0 {
+		f.pm.s.world.Fail(fmt.Errorf("mm/host: device page %d freed twice", f.index))
+	}
+	zdd := f.zdd
+	f.zdd, f.va = nil, 0
+	return func() { f.pm.ops.Free(f.index, zdd) }
+}
+
+// NewPagemap makes device-private pages.
+func (s *Space) NewPagemap(owner any, pages uint64, ops mm.PagemapOps) mm.Pagemap {
+	return &pagemapT{s: s, owner: owner, pages: pages, ops: ops, folios: map[uint64]*[chunkPages]devFolio{}}
+}
+
+func (p *pagemapT) Owner() any { return p.owner }
+
+// Folio returns a device page.
+func (p *pagemapT) Folio(i uint64) mm.Folio {
+	p.s.ptl.Lock()
+	defer p.s.ptl.Unlock()
+	return p.folio(i)
+}
+
+func (p *pagemapT) folio(i uint64) *devFolio {
+	c := p.folios[i/chunkPages]
+	if c == nil {
+		c = new([chunkPages]devFolio)
+		for j := range c {
+			c[j].pm, c[j].index = p, i/chunkPages*chunkPages+uint64(j)
+		}
+		p.folios[i/chunkPages] = c
+	}
+	return &c[i%chunkPages]
+}
+
+// Init takes a free page into use.
+func (p *pagemapT) Init(i uint64, zdd any) mm.Folio {
+	p.s.ptl.Lock()
+	defer p.s.ptl.Unlock()
+	f := p.folio(i)
+	if f.ref != 0 || f.va != 0 {
+		p.s.world.Fail(fmt.Errorf("mm/host: device page %d handed out while it is in use", i))
+	}
+	f.ref, f.zdd, f.locked = 1, zdd, true
+	return f
+}
+
+// migration is one operation between setup and finalize.
+type migration struct {
+	s     *Space
+	va    []uint64
+	src   []mm.PFN
+	dst   []mm.Folio
+	fault *devFolio
+	outs  []uint64 // chunks of the out arena that hold the pages; page i is at outs[i/512] + i%512 pages
+	taken []bool   // entry i says that the page migrates
+}
+
+func (g *migration) Src() []mm.PFN            { return g.src }
+func (g *migration) SetDst(i int, f mm.Folio) { g.dst[i] = f }
+func (g *migration) Pages()                   {} // nobody can take a page away meanwhile: it is absent and its entry ours
+
+func (s *Space) newMigration(n int) *migration {
+	return &migration{s: s, va: make([]uint64, n), src: make([]mm.PFN, n), dst: make([]mm.Folio, n), taken: make([]bool, n)}
+}
+
+// stageAt is where page i is, or would be, in the out arena.
+func (g *migration) stageAt(i int) uint64 {
+	return g.outs[i/chunkPages] + uint64(i%chunkPages)<<mm.PageShift
+}
+
+// MigrateSetup collects the pages of a range and takes them out of the process.
+func (s *Space) MigrateSetup(r *mm.MigrateRequest) (mm.Migration, error) {
+	s.mmap.AssertRHeld()
+	v, ok := s.FindVMA(r.Start)
+	switch {
+	case !ok || v.Start > r.Start:
+		return nil, mm.ENOENT
+	case r.Start >= r.End || r.End > v.End || (r.Start|r.End)&(mm.PageSize-1) != 0 || !v.Anonymous():
+		return nil, mm.EINVAL
+	}
+	g := s.newMigration(int((r.End - r.Start) >> mm.PageShift))
+	for i := range g.va {
+		g.va[i] = r.Start + uint64(i)<<mm.PageShift
+	}
+	if r.FaultPage != nil {
+		g.fault = r.FaultPage.(*devFolio)
+	}
+	system := r.Select&mm.SelectSystem != 0
+	if system {
+		if v.Prot&(mm.ProtRead|mm.ProtWrite|mm.ProtExec) != mm.ProtRead|mm.ProtWrite {
+			return nil, mm.EBUSY // UFFDIO_MOVE wants the staging area's rights
+		}
+		if err := s.watch(r.Start, r.End, true); err != nil {
+			return nil, err
+		}
+	}
+	end := s.invalidate(&mm.Invalidation{Start: r.Start, End: r.End, Event: mm.EventMigrate, Owner: r.Owner, Blockable: true})
+	defer end()
+	s.ptl.Lock()
+	for i, a := range g.va {
+		e := s.get(a)
+		switch {
+		case e.mig != nil:
+		case e.dev != nil:
+			if r.Select&mm.SelectDevicePrivate != 0 && e.dev.pm.owner == r.Owner {
+				g.take(i, e.dev)
+			}
+		case system:
+			g.taken[i] = true
+			s.set(a, entry{mig: g})
+		}
+	}
+	s.ptl.Unlock()
+	if system {
+		g.moveOut()
+	}
+	return g, nil
+}
+
+// take collects a device page unless somebody holds it; the PTL is held.
+func (g *migration) take(i int, f *devFolio) {
+	if f != g.fault {
+		if f.locked {
+			return
+		}
+		f.locked = true
+	}
+	g.src[i] = mm.PFN{Folio: f, Migrate: true, Writable: true}
+	g.taken[i] = true
+	g.s.set(f.va, entry{dev: f, mig: g})
+}
+
+// MigrateDevice collects device pages by number.
+func (s *Space) MigrateDevice(pages []mm.Folio) mm.Migration {
+	g := s.newMigration(len(pages))
+	var lo, hi uint64
+	s.ptl.Lock()
+	for i, x := range pages {
+		f := x.(*devFolio)
+		if f.ref == 0 || f.va == 0 || s.get(f.va).mig != nil {
+			continue
+		}
+		g.take(i, f)
+		if !g.taken[i] {
+			continue
+		}
+		g.va[i] = f.va
+		if lo == 0 || f.va < lo {
+			lo = f.va
+		}
+		hi = max(hi, f.va+mm.PageSize)
+	}
+	s.ptl.Unlock()
+	if hi > lo {
+		// The pages of one buffer stand close together: one notification for all of them.
+		s.invalidate(&mm.Invalidation{Start: lo, End: hi, Event: mm.EventClear, Blockable: true})()
+	}
+	return g
+}
+
+// moveOut moves the collected system pages to the staging area. Those that cannot be moved stay.
+func (g *migration) moveOut() {
+	s := g.s
+	for range (len(g.va) + chunkPages - 1) / chunkPages {
+		g.outs = append(g.outs, s.stage.takeOut())
+	}
+	for i := 0; i < len(g.va); {
+		if !g.taken[i] {
+			i++
+			continue
+		}
+		j := i
+		for j < len(g.va) && g.taken[j] && j/chunkPages == i/chunkPages {
+			j++
+		}
+		g.moveRun(i, j)
+		i = j
+	}
+	for c := range g.outs {
+		lo := c * chunkPages
+		hi := min(lo+chunkPages, len(g.va))
+		has := s.resident(g.outs[c], hi-lo)
+		for i := lo; i < hi; i++ {
+			if !g.taken[i] {
+				continue
+			}
+			g.src[i] = mm.PFN{Migrate: true, Writable: true}
+			if has[i-lo] {
+				g.src[i].Folio = &sysFolio{stage: g.stageAt(i)}
+			}
+		}
+	}
+}
+
+// moveRun moves pages i to j, which lie in one chunk.
+func (g *migration) moveRun(i, j int) {
+	for tries := 0; i < j; {
+		n, e := g.s.u.move(g.stageAt(i), g.va[i], uint64(j-i)<<mm.PageShift)
+		i += int(n >> mm.PageShift)
+		switch {
+		case e == 0:
+			return
+		case n > 0:
+			tries = 0
+		case tries < 3:
+			tries++
+			if e == unix.EBUSY { // shared with a child: make it ours
+				_ = g.s.populate1(g.va[i])
+			}
+		default:
+			g.release(i)
+			i++
+			tries = 0
+		}
+	}
+}
+
+// populate1 breaks copy-on-write on one page. The page's entry says that it migrates, but it is still there.
+func (s *Space) populate1(a uint64) error {
+	if _, _, e := unix.Syscall(unix.SYS_MADVISE, uintptr(a), mm.PageSize, 23); e != 0 {
+		return e
+	}
+	return nil
+}
+
+// release lets a page that was not moved go.
+func (g *migration) release(i int) {
+	g.s.ptl.Lock()
+	g.s.set(g.va[i], entry{})
+	g.s.ptl.Unlock()
+	g.taken[i] = false
+	g.src[i] = mm.PFN{}
+	g.s.u.wake(g.va[i], g.va[i]+mm.PageSize)
+}
+
+// resident tells which of n pages at a hold something, in memory or in swap.
+func (s *Space) resident(a uint64, n int) []bool {
+	buf := make([]byte, 8*n)
+	out := make([]bool, n)
+	if m, err := unix.Pread(s.pagemapFD, buf, int64(a>>mm.PageShift)*8); err != nil || m != len(buf) {
+		// Without knowledge every page counts: an empty one reads as zeroes, which is what it is.
+		for i := range out {
+			out[i] = true
+		}
+		return out
+	}
+	for i := range out {
+		out[i] = binary.LittleEndian.Uint64(buf[8*i:])>>62 != 0
+	}
+	return out
+}
+
+// Finalize puts every page at its destination, or back.
+func (g *migration) Finalize() {
+	s := g.s
+	home := make([]int, 0, len(g.va)) // device pages that have come to a staging page
+	back := make([]int, 0, 8)         // system pages that did not go
+	var frees []func()
+	s.ptl.Lock()
+	for i := range g.va {
+		if !g.taken[i] {
+			continue
+		}
+		moved := g.src[i].Migrate && g.dst[i] != nil
+		f, fromDevice := g.src[i].Folio.(*devFolio)
+		switch {
+		case fromDevice && moved:
+			home = append(home, i)
+		case fromDevice:
+			s.set(g.va[i], entry{dev: f})
+			if f != g.fault {
+				f.locked = false
+			}
+		case moved:
+			d := g.dst[i].(*devFolio)
+			d.va, d.locked = g.va[i], false // its reference is the mapping's now
+			s.set(g.va[i], entry{dev: d})
+			g.dst[i] = nil
+		default:
+			back = append(back, i)
+		}
+	}
+	s.ptl.Unlock()
+
+	g.putBack(back)
+	g.putHome(home)
+
+	s.ptl.Lock()
+	for _, i := range back {
+		s.set(g.va[i], entry{})
+	}
+	for _, i := range home {
+		f := g.src[i].Folio.(*devFolio)
+		s.set(g.va[i], entry{})
+		f.va = 0
+		if f != g.fault {
+			f.locked = false
+		}
+		frees = append(frees, f.drop())
+	}
+	s.ptl.Unlock()
+	for _, free := range frees {
+		free()
+	}
+	s.migrated.Wake()
+	g.wake()
+	g.cleanUp()
+}
+
+// wake makes threads look again that touched a page while it migrated.
+func (g *migration) wake() {
+	for i := 0; i < len(g.va); {
+		j := i + 1
+		for j < len(g.va) && g.va[j] == g.va[j-1]+mm.PageSize {
+			j++
+		}
+		if g.va[i] != 0 {
+			g.s.u.wake(g.va[i], g.va[j-1]+mm.PageSize)
+		}
+		i = j
+	}
+}
+
+// cleanUp gives staging memory and unused destinations back.
+func (g *migration) cleanUp() {
+	for c, out := range g.outs {
+		g.s.stage.giveOut(out, uint64(min(chunkPages, len(g.va)-c*chunkPages))<<mm.PageShift)
+	}
+	var in []uint64
+	for _, f := range g.dst {
+		switch x := f.(type) {
+		case *sysFolio:
+			if x.stage != 0 {
+				in = append(in, x.stage)
+			}
+		case *devFolio:
+			g.s.PutFolio(x)
+		}
+	}
+	if len(in) > 0 {
+		slices.Sort(in)
+		g.s.stage.giveIn(in)
+		g.s.stage.wait.Wake()
+	}
+}
+
+// putBack returns system pages from the out arena to the process.
+func (g *migration) putBack(pages []int) {
+	for k := 0; k < len(pages); {
+		i := pages[k]
+		if g.src[i].Folio == nil { // a hole stays one
+			k++
+			continue
+		}
+		j := k + 1
+		for j < len(pages) && pages[j] == pages[j-1]+1 && g.src[pages[j]].Folio != nil && pages[j]/chunkPages == i/chunkPages {
+			j++
+		}
+		g.s.place(g.va[i], g.stageAt(i), uint64(j-k)<<mm.PageShift)
+		k = j
+	}
+}
+
+// putHome puts filled staging pages into the process.
+func (g *migration) putHome(pages []int) {
+	stage := func(i int) uint64 { return g.dst[i].(*sysFolio).stage }
+	for k := 0; k < len(pages); {
+		j := k + 1
+		for j < len(pages) && g.va[pages[j]] == g.va[pages[j-1]]+mm.PageSize && stage(pages[j]) == stage(pages[j-1])+mm.PageSize {
+			j++
+		}
+		g.s.place(g.va[pages[k]], stage(pages[k]), uint64(j-k)<<mm.PageShift)
+		k = j
+	}
+}
+
+// place moves n bytes of staging pages to where they belong in the process. Pages whose VMA is gone are dropped; where rights do
+// not match, they are copied.
+func (s *Space) place(to, from, n uint64) {
+	for tries := 0; n > 0; {
+		d, e := s.u.move(to, from, n)
+		if e == 0 {
+			return
+		}
+		to, from, n = to+d, from+d, n-d
+		if d > 0 {
+			continue
+		}
+		if e == unix.EAGAIN && tries < 100 {
+			tries++
+			continue
+		}
+		a := struct {
+			dst, src, len, mode uint64
+			done                int64
+		}{to, from, mm.PageSize, 0, 0}
+		_ = s.u.ioctl(ioCopy, unsafe.Pointer(&a))
+		to, from, n, tries = to+mm.PageSize, from+mm.PageSize, n-mm.PageSize, 0
+	}
+}
