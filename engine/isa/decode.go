@@ -276,6 +276,9 @@ func (s *state) smem(out *Inst) error {
 		out.NSrc = 3
 	}
 	if len(op.Src) == k {
+		if a.p&pOff != 0 { // relative to the PC
+			return s.smemOffset(out)
+		}
 		return nil
 	}
 	o := &a.src[k]

@@ -170,6 +170,7 @@ func (s *state) buffer(out *Inst) error {
 	a := &op.attr
 	if a.p&pBare != 0 {
 		s.cpol(out)
+		out.SLC, out.NT = false, false
 		return nil
 	}
 	s.cpol(out)
@@ -205,7 +206,7 @@ func (s *state) buffer(out *Inst) error {
 	}
 	atomic := op.Flags&FlagAtomic != 0
 	ret := s.returns(out)
-	if a.p&pNoRet != 0 && ret {
+	if a.p&pNoRet != 0 && ret || atomic && out.TFE {
 		return ErrReserved
 	}
 	out.NSrc = 4

@@ -353,6 +353,9 @@ func (s *state) vop3(out *Inst) error {
 	}
 	if a.p&(pOpSel|pByteSel) != 0 && !threeB {
 		out.OpSel = uint8(s.get(fOpSel))
+		if op.attr.p&pDot != 0 || op.Name == "v_dot2_f16_f16" || op.Name == "v_dot2_bf16_bf16" {
+			out.OpSel &= 12 // only src2 and the destination are halves
+		}
 	}
 	return nil
 }

@@ -308,8 +308,11 @@ func (d *decoder) mustBeZero(f Format, l *layout, op *Op) words {
 			}
 			break
 		}
-		use(fOffset, fOffen, fIdxen, fGlc, fSlc, fDlc, fScc, fLds, fVaddr, fVdata, fSrsrc, fRsrc, fSoffset, fTfe, fAcc,
-			fScope, fTh, fFormat)
+		use(fOffset, fOffen, fIdxen, fGlc, fSlc, fDlc, fLds, fVaddr, fVdata, fSrsrc, fRsrc, fSoffset, fTfe, fScope, fTh,
+			fFormat)
+		if f == MUBUF || d.is90a {
+			use(fAcc, fScc)
+		}
 	case MIMG, VIMAGE, VSAMPLE:
 		for id := range l.f {
 			use(fieldID(id))
@@ -328,7 +331,7 @@ func (d *decoder) mustBeZero(f Format, l *layout, op *Op) words {
 	default:
 		return words{}
 	}
-	if a.noSCC&d.t.bit != 0 {
+	if a.noSCC&d.t.bit != 0 && d.gen == GFX9 {
 		used.lo &^= l.f[fScc].mask().lo
 	}
 	return words{lo: all.lo &^ used.lo, hi: all.hi &^ used.hi}

@@ -110,6 +110,8 @@ func (p *printer) operand(o *Operand) {
 		p.reg("v", o.Reg, o.N)
 		if o.Hi {
 			p.str(".h")
+		} else if p.in.Op.Name == "v_mov_b16" && p.in.Fmt != VOP3 { // the only one LLVM 19 spells both halves of
+			p.str(".l")
 		}
 	case OperandAcc:
 		p.reg("a", o.Reg, o.N)

@@ -1,6 +1,9 @@
 package isa
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // imm prints an immediate operand in the symbolic form of its kind.
 func (p *printer) imm(o *Operand, k immKind) {
@@ -259,17 +262,22 @@ func (p *printer) version(v uint32) {
 		p.int32(v)
 		return
 	}
-	if s := nameOf(load().names["version"], v&255, p.t); s != "" {
-		p.str(s)
-	} else {
-		p.dec(int64(v & 255))
+	text := nameOf(load().names["version"], v&255, p.t)
+	if text == "" {
+		text = strconv.Itoa(int(v & 255))
 	}
+	nested := false
 	for i, s := range [...]string{"UC_VERSION_W64_BIT", "UC_VERSION_W32_BIT", "UC_VERSION_MDP_BIT"} {
-		if v>>(13+i)&1 != 0 {
-			p.str("|")
-			p.str(s)
+		if v>>(13+i)&1 == 0 {
+			continue
 		}
+		if nested {
+			text = "(" + text + ")"
+		}
+		text += "|" + s
+		nested = true
 	}
+	p.str(text)
 }
 
 // bufferFormat prints a typed buffer's format.

@@ -14,8 +14,10 @@ func (p *printer) suffix() {
 	case in.Fmt == VOP3 || in.Fmt == VOP3P:
 	case in.SDWA:
 		p.str("_sdwa")
+	case in.DPP != NoDPP && in.Op.Fmt == VOPC: // gfx11+ spells these without a suffix
 	case in.DPP != NoDPP:
 		p.str("_dpp")
+	case p.a.p&pE32 != 0 && p.t.Gen >= GFX10:
 	case p.a.p&(pNo64|pE32) != pNo64:
 		p.str("_e32")
 	}

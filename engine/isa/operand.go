@@ -35,6 +35,9 @@ func (d *decoder) scalar(code uint32, n uint8) (uint16, bool) {
 		r &^= 3
 		return r, uint32(r)+uint32(n) <= 106
 	}
+	if r == SRegNull && d.gen >= GFX12 {
+		return r, true
+	}
 	if n != 2 || r == badSReg {
 		return 0, false
 	}

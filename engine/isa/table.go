@@ -557,6 +557,9 @@ func deriveRow(op *Op) {
 	if a.p&pClamp != 0 && op.Flags&FlagFloat == 0 && a.p&pOmod == 0 {
 		op.Flags |= FlagIntClamp
 	}
+	if op.Name == "v_ldexp_f16" { // its exponent is an integer, in spite of the name
+		a.p |= pSInt1
+	}
 	vcc := opnd{ty: MaskT, n: 2}
 	switch op.Fmt {
 	case VOP2:
