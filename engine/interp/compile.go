@@ -408,8 +408,8 @@ func (c *compiler) fusible(v *ir.Value) bool {
 	switch v.Op {
 	case ir.OpLoad, ir.OpAtomic:
 		return true
-	case ir.OpVGet, ir.OpMFMA:
-		return false
+	case ir.OpVGet, ir.OpMFMA, ir.OpTuple, ir.OpPair, ir.OpSplat:
+		return v.Op == ir.OpSplat && v.Type == ir.V32
 	}
 	return v.Op.Pure() && (v.Type == ir.V32 || v.Type == ir.V64)
 }

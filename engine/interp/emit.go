@@ -114,6 +114,18 @@ func (c *compiler) special(in *inst, id ir.ID, v *ir.Value) bool {
 		in.run = runMsgRtn
 	case ir.OpFence:
 		in.run = runNothing
+	case ir.OpSplat:
+		if !isVec(v.Type) {
+			return false
+		}
+		in.a, in.run = pair(c.vector(arg(0))), runCopyV // uniform ones are spread by c.vector
+		if v.Type == ir.V64 {
+			in.x = &extra{a: in.a[:], regs: c.regs(id)}
+			in.run = runTuple
+		}
+	case ir.OpMToV:
+		in.a[0], in.b[0], in.c[0] = c.scalar(arg(0)), c.constant(true, 1), c.constant(true, 0)
+		in.run = runSelect
 	case ir.OpLaneID:
 		in.run, in.k32 = runV32, kernLaneID
 	case ir.OpMbcntLo, ir.OpMbcntHi:
