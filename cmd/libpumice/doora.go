@@ -1,0 +1,8 @@
+package main
+
+import (
+	"github.com/pumice-gpu/pumice/cmd/libpumice/hipabi"
+	"github.com/pumice-gpu/pumice/internal/machine"
+)
+
+func init() { hipabi.Start = machine.HIP }

@@ -1,0 +1,345 @@
+// Package hipabi is the C face of runtime/hip: every HIP function that is implemented, under its C name. libamdhip64.so, a C stub, looks them up here
+// when a program first calls one.
+//
+// Start says what stands behind; a main package sets it before anything can call.
+//
+// A call costs one change from C to Go and one back for the thread's state, which is a thread-local variable of C: threads may come and go without Go
+// noticing. Memory of the application is copied by the C library, not by Go: a page of it may be served by a fault handler, and a goroutine that waits
+// for one holds up the garbage collector.
+package hipabi
+
+/*
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct { uint32_t x, y, z; } pumice_dim3;
+typedef struct { size_t w, h, d; } pumice_extent;
+typedef struct { void *p; size_t pitch, xs, ys; } pumice_pitched;
+
+// The state itself is in the heap: a library that is opened late gets little thread-local storage.
+static __thread void *thread_state;
+static pthread_key_t thread_key;
+static void make_key(void) { pthread_key_create(&thread_key, free); }
+static void *pumice_hip_thread(void) {
+    if (!thread_state) {
+        static pthread_once_t once = PTHREAD_ONCE_INIT;
+        pthread_once(&once, make_key);
+        thread_state = calloc(1, 2048);
+        pthread_setspecific(thread_key, thread_state);
+    }
+    return thread_state;
+}
+
+static void call_host(void *f, void *data) { ((void (*)(void *))f)(data); }
+static void call_stream(void *f, void *stream, int status, void *data) {
+    ((void (*)(void *, int, void *))f)(stream, status, data);
+}
+static void pumice_move(void *d, void *s, size_t n) { memmove(d, s, n); }
+static void pumice_set(void *d, int v, size_t n) { memset(d, v, n); }
+*/
+import "C"
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"unsafe"
+
+	"github.com/pumice-gpu/pumice/runtime/clr"
+	"github.com/pumice-gpu/pumice/runtime/hip"
+)
+
+// Start makes the runtime when a program first calls HIP. An error is printed, and the program then sees no device.
+var Start func() (*clr.Runtime, error)
+
+var (
+	registry = hip.NewRegistry()
+	once     sync.Once
+	theAPI   *hip.API
+	face     = 5
+	_        = [2048]byte{}[unsafe.Sizeof(hip.Thread{})] // the state fits
+)
+
+// api returns the API, made on first use.
+func api() *hip.API {
+	once.Do(func() {
+		clr.CopyHost = func(dst, src, n uint64) { C.pumice_move(ptr(dst), ptr(src), C.size_t(n)) }
+		clr.SetHost = func(dst uint64, v byte, n uint64) { C.pumice_set(ptr(dst), C.int(v), C.size_t(n)) }
+		rt, err := Start()
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "pumice: %v\n", err)
+		}
+		theAPI = hip.New(rt, registry, face)
+	})
+	return theAPI
+}
+
+func ptr(a uint64) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&a)) }
+
+// at is a structure of C at an address, nil for 0.
+func at[T any](p uintptr) *T { return (*T)(ptr(uint64(p))) }
+
+func thread() *hip.Thread { return (*hip.Thread)(C.pumice_hip_thread()) }
+
+// call runs one function for the calling thread.
+func call(name string, f func(a *hip.API, t *hip.Thread) hip.Error) int32 {
+	a, t := api(), thread()
+	return int32(a.Call(t, name, func() hip.Error { return f(a, t) }))
+}
+
+// pumice_hip_face says what SONAME version the program was linked with.
+//
+//export pumice_hip_face
+func pumice_hip_face(version int32) { face = int(version) }
+
+//export pumice_hip_register_fat_binary
+func pumice_hip_register_fat_binary(wrapper uintptr) uintptr {
+	return registry.RegisterFatBinary(wrapper)
+}
+
+//export pumice_hip_register_function
+func pumice_hip_register_function(bin, key uintptr, name *C.char) {
+	registry.RegisterFunction(bin, key, C.GoString(name))
+}
+
+//export pumice_hip_register_var
+func pumice_hip_register_var(bin, host uintptr, name *C.char, size uint64) {
+	registry.RegisterVar(bin, host, C.GoString(name), size)
+}
+
+//export pumice_hip_register_managed
+func pumice_hip_register_managed(bin, slot, init uintptr, name *C.char, size uint64, align uint32) {
+	registry.RegisterManagedVar(bin, slot, init, C.GoString(name), size, align)
+}
+
+//export pumice_hip_unregister
+func pumice_hip_unregister(bin uintptr) { registry.UnregisterFatBinary(bin) }
+
+func d3(d C.pumice_dim3) clr.Dim3 { return clr.Dim3{X: uint32(d.x), Y: uint32(d.y), Z: uint32(d.z)} }
+
+// cstrings keeps the C strings of hipGetErrorName and its like: they are never freed.
+var cstrings sync.Map
+
+func static(s string) *C.char {
+	if v, ok := cstrings.Load(s); ok {
+		return v.(*C.char)
+	}
+	v, _ := cstrings.LoadOrStore(s, C.CString(s))
+	return v.(*C.char)
+}
+
+//export hipGetErrorName
+func hipGetErrorName(e int32) *C.char { return static(hip.Error(e).Name()) }
+
+//export hipGetErrorString
+func hipGetErrorString(e int32) *C.char { return static(api().ErrorString(hip.Error(e))) }
+
+//export hipDrvGetErrorName
+func hipDrvGetErrorName(e int32, out **C.char) int32 {
+	if out == nil {
+		return int32(hip.ErrInvalidValue)
+	}
+	*out = static(hip.Error(e).Name())
+	return 0
+}
+
+//export hipDrvGetErrorString
+func hipDrvGetErrorString(e int32, out **C.char) int32 {
+	if out == nil {
+		return int32(hip.ErrInvalidValue)
+	}
+	*out = static(hip.Error(e).Text())
+	return 0
+}
+
+//export hipGetLastError
+func hipGetLastError() int32 { return int32(api().GetLastError(thread())) }
+
+//export hipExtGetLastError
+func hipExtGetLastError() int32 { return int32(api().GetLastError(thread())) }
+
+//export hipPeekAtLastError
+func hipPeekAtLastError() int32 { return int32(api().PeekAtLastError(thread())) }
+
+//export hipGetStreamDeviceId
+func hipGetStreamDeviceId(s uintptr) int32 { return api().StreamDeviceID(thread(), s) }
+
+//export __hipPushCallConfiguration
+func __hipPushCallConfiguration(grid, block C.pumice_dim3, shared uint64, s uintptr) int32 {
+	return call("__hipPushCallConfiguration", func(a *hip.API, t *hip.Thread) hip.Error { return a.PushConfig(t, d3(grid), d3(block), shared, s) })
+}
+
+//export __hipPopCallConfiguration
+func __hipPopCallConfiguration(grid, block *C.pumice_dim3, shared *uint64, s *uintptr) int32 {
+	c, e := api().PopConfig(thread())
+	if e == hip.Success {
+		*grid = C.pumice_dim3{C.uint32_t(c.Grid.X), C.uint32_t(c.Grid.Y), C.uint32_t(c.Grid.Z)}
+		*block = C.pumice_dim3{C.uint32_t(c.Block.X), C.uint32_t(c.Block.Y), C.uint32_t(c.Block.Z)}
+		*shared, *s = c.Shared, c.Stream
+	}
+	return int32(e)
+}
+
+func launchKey(name string, key uintptr, l *hip.Launch) int32 {
+	return call(name, func(a *hip.API, t *hip.Thread) hip.Error { return a.LaunchKey(t, key, l) })
+}
+
+//export hipLaunchKernel
+func hipLaunchKernel(key uintptr, grid, block C.pumice_dim3, args uintptr, shared uint64, s uintptr) int32 {
+	return launchKey("hipLaunchKernel", key, &hip.Launch{Grid: d3(grid), Block: d3(block), Args: args, Shared: uint32(shared), Stream: s})
+}
+
+//export hipLaunchKernel_spt
+func hipLaunchKernel_spt(key uintptr, grid, block C.pumice_dim3, args uintptr, shared uint64, s uintptr) int32 {
+	return launchKey("hipLaunchKernel", key, &hip.Launch{Grid: d3(grid), Block: d3(block), Args: args, Shared: uint32(shared), Stream: spt(s)})
+}
+
+// spt turns the null stream into the per-thread default stream.
+func spt(s uintptr) uintptr {
+	if s == 0 {
+		return hip.StreamPerThread
+	}
+	return s
+}
+
+//export hipExtLaunchKernel
+func hipExtLaunchKernel(key uintptr, grid, block C.pumice_dim3, args uintptr, shared uint64, s, start, stop uintptr, flags int32) int32 {
+	return launchKey("hipExtLaunchKernel", key, &hip.Launch{Grid: d3(grid), Block: d3(block), Args: args, Shared: uint32(shared), Stream: s, Start: start, Stop: stop, AnyOrder: flags&1 != 0})
+}
+
+//export hipLaunchCooperativeKernel
+func hipLaunchCooperativeKernel(key uintptr, grid, block C.pumice_dim3, args uintptr, shared uint32, s uintptr) int32 {
+	return launchKey("hipLaunchCooperativeKernel", key, &hip.Launch{Grid: d3(grid), Block: d3(block), Args: args, Shared: shared, Stream: s, Cooperative: true})
+}
+
+//export hipLaunchCooperativeKernel_spt
+func hipLaunchCooperativeKernel_spt(key uintptr, grid, block C.pumice_dim3, args uintptr, shared uint32, s uintptr) int32 {
+	return launchKey("hipLaunchCooperativeKernel", key, &hip.Launch{Grid: d3(grid), Block: d3(block), Args: args, Shared: shared, Stream: spt(s), Cooperative: true})
+}
+
+//export hipModuleLaunchKernel
+func hipModuleLaunchKernel(fn uintptr, gx, gy, gz, bx, by, bz, shared uint32, s, args, extra uintptr) int32 {
+	return call("hipModuleLaunchKernel", func(a *hip.API, t *hip.Thread) hip.Error {
+		return a.LaunchFunction(t, fn, &hip.Launch{Grid: clr.Dim3{X: gx, Y: gy, Z: gz}, Block: clr.Dim3{X: bx, Y: by, Z: bz}, Args: args, Extra: extra, Shared: shared, Stream: s})
+	})
+}
+
+//export hipModuleLaunchCooperativeKernel
+func hipModuleLaunchCooperativeKernel(fn uintptr, gx, gy, gz, bx, by, bz, shared uint32, s, args uintptr) int32 {
+	return call("hipModuleLaunchCooperativeKernel", func(a *hip.API, t *hip.Thread) hip.Error {
+		return a.LaunchFunction(t, fn, &hip.Launch{Grid: clr.Dim3{X: gx, Y: gy, Z: gz}, Block: clr.Dim3{X: bx, Y: by, Z: bz}, Args: args, Shared: shared, Stream: s, Cooperative: true})
+	})
+}
+
+//export hipExtModuleLaunchKernel
+func hipExtModuleLaunchKernel(fn uintptr, gx, gy, gz, bx, by, bz uint32, shared uint64, s, args, extra, start, stop uintptr, flags uint32) int32 {
+	return call("hipExtModuleLaunchKernel", func(a *hip.API, t *hip.Thread) hip.Error {
+		return a.LaunchFunction(t, fn, &hip.Launch{Grid: clr.Dim3{X: gx, Y: gy, Z: gz}, Items: true, Block: clr.Dim3{X: bx, Y: by, Z: bz}, Args: args, Extra: extra, Shared: uint32(shared), Stream: s, Start: start, Stop: stop, AnyOrder: flags&1 != 0})
+	})
+}
+
+//export hipHccModuleLaunchKernel
+func hipHccModuleLaunchKernel(fn uintptr, gx, gy, gz, bx, by, bz uint32, shared uint64, s, args, extra, start, stop uintptr) int32 {
+	return hipExtModuleLaunchKernel(fn, gx, gy, gz, bx, by, bz, shared, s, args, extra, start, stop, 0)
+}
+
+//export hipModuleLoad
+func hipModuleLoad(out *uintptr, path *C.char) int32 {
+	return call("hipModuleLoad", func(a *hip.API, t *hip.Thread) hip.Error {
+		if path == nil {
+			return hip.ErrInvalidValue
+		}
+		return a.ModuleLoad(t, out, C.GoString(path))
+	})
+}
+
+//export hipModuleLoadDataEx
+func hipModuleLoadDataEx(out *uintptr, image uintptr, n uint32, opts, vals uintptr) int32 {
+	return hipModuleLoadData(out, image)
+}
+
+//export hipModuleGetFunction
+func hipModuleGetFunction(out *uintptr, m uintptr, name *C.char) int32 {
+	return call("hipModuleGetFunction", func(a *hip.API, t *hip.Thread) hip.Error {
+		if name == nil {
+			return hip.ErrInvalidValue
+		}
+		return a.ModuleGetFunction(t, out, m, C.GoString(name))
+	})
+}
+
+//export hipModuleGetGlobal
+func hipModuleGetGlobal(out *uintptr, size *uint64, m uintptr, name *C.char) int32 {
+	return call("hipModuleGetGlobal", func(a *hip.API, t *hip.Thread) hip.Error {
+		if name == nil {
+			return hip.ErrInvalidValue
+		}
+		return a.ModuleGetGlobal(out, size, m, C.GoString(name))
+	})
+}
+
+//export hipStreamAddCallback
+func hipStreamAddCallback(s uintptr, f, data unsafe.Pointer, flags uint32) int32 {
+	return call("hipStreamAddCallback", func(a *hip.API, t *hip.Thread) hip.Error {
+		if f == nil || flags != 0 {
+			return hip.ErrInvalidValue
+		}
+		return a.HostFunc(t, s, func() { C.call_stream(f, ptr(uint64(s)), 0, data) })
+	})
+}
+
+//export hipLaunchHostFunc
+func hipLaunchHostFunc(s uintptr, f, data unsafe.Pointer) int32 {
+	return call("hipLaunchHostFunc", func(a *hip.API, t *hip.Thread) hip.Error {
+		if f == nil {
+			return hip.ErrInvalidValue
+		}
+		return a.HostFunc(t, s, func() { C.call_host(f, data) })
+	})
+}
+
+//export hipMalloc3D
+func hipMalloc3D(out uintptr, x C.pumice_extent) int32 {
+	return call("hipMalloc3D", func(a *hip.API, t *hip.Thread) hip.Error {
+		return a.Malloc3D(t, at[hip.PitchedPtr](out), hip.Extent{Width: uint64(x.w), Height: uint64(x.h), Depth: uint64(x.d)})
+	})
+}
+
+func memset3D(name string, p C.pumice_pitched, v int32, x C.pumice_extent, s uintptr, async bool) int32 {
+	return call(name, func(a *hip.API, t *hip.Thread) hip.Error {
+		return a.Memset2D(t, uintptr(p.p), uint64(p.pitch), byte(v), uint64(x.w), uint64(x.h), uint64(x.d), uint64(p.ys), s, async)
+	})
+}
+
+//export hipMemset3D
+func hipMemset3D(p C.pumice_pitched, v int32, x C.pumice_extent) int32 {
+	return memset3D("hipMemset3D", p, v, x, 0, false)
+}
+
+//export hipMemset3DAsync
+func hipMemset3DAsync(p C.pumice_pitched, v int32, x C.pumice_extent, s uintptr) int32 {
+	return memset3D("hipMemset3DAsync", p, v, x, s, true)
+}
+
+//export hipExtStreamCreateWithCUMask
+func hipExtStreamCreateWithCUMask(out *uintptr, n uint32, mask *uint32) int32 {
+	return call("hipExtStreamCreateWithCUMask", func(a *hip.API, t *hip.Thread) hip.Error {
+		if n == 0 || mask == nil {
+			return hip.ErrInvalidValue
+		}
+		return a.StreamCreate(t, out, 0, 0, append([]uint32(nil), unsafe.Slice(mask, n)...))
+	})
+}
+
+//export hipExtStreamGetCUMask
+func hipExtStreamGetCUMask(s uintptr, n uint32, mask *uint32) int32 {
+	return call("hipExtStreamGetCUMask", func(a *hip.API, t *hip.Thread) hip.Error {
+		if n == 0 || mask == nil {
+			return hip.ErrInvalidValue
+		}
+		return a.StreamGetCUMask(t, s, unsafe.Slice(mask, n))
+	})
+}
