@@ -43,6 +43,7 @@ type value struct {
 	key   int64   // place of its definition: segment, position
 	uses  int32
 	dead  bool
+	q     bool // V64 kept as two vectors of eight qwords, not as a vector of low and one of high halves
 }
 
 type compKind uint8
@@ -58,6 +59,7 @@ type comp struct {
 	id   ir.ID
 	kind compKind
 	wide bool  // compG of 64 bits
+	shr  uint8 // of a constant: the component is its bits from here on
 	slot int32 // frame offset, or -1
 	home int32 // state offset where it can be read, or -1
 	last int32 // last segment that uses it
@@ -86,8 +88,14 @@ type compiler struct {
 	p      *Program
 
 	b      *ir.Block
-	vals   []value // by ir.ID
-	comps  []comp  // of the current block
+	n      int             // values of f; IDs from here on are the compiler's own
+	own    []*ir.Value     // of the current block, by ID-n
+	over   []*ir.Value     // changed copies of values, by ID
+	code   []ir.ID         // of the current block, with the compiler's own
+	zero   ir.ID           // constant 0, or NoID
+	conv   map[ir.ID]ir.ID // values in the other 64-bit form
+	vals   []value         // by ir.ID
+	comps  []comp          // of the current block
 	slab   []int32
 	segs   []segment
 	seg    int32 // segment being emitted
@@ -122,7 +130,10 @@ func (c *compiler) compile(f *ir.Func) (*Program, error) {
 	if cap(c.vals) < len(f.Values) {
 		c.vals = make([]value, len(f.Values))
 	}
-	c.vals = c.vals[:len(f.Values)]
+	c.n = len(f.Values)
+	c.vals = c.vals[:c.n]
+	c.over = make([]*ir.Value, c.n)
+	c.conv = map[ir.ID]ir.ID{}
 	c.labels = c.labels[:0]
 	c.tails = c.tails[:0]
 	c.frameMax = frameValues
@@ -155,6 +166,9 @@ func (c *compiler) compile(f *ir.Func) (*Program, error) {
 // block compiles one block.
 func (c *compiler) block(b *ir.Block) {
 	c.b = b
+	c.own, c.code, c.zero = c.own[:0], c.code[:0], ir.NoID
+	c.vals = c.vals[:c.n]
+	clear(c.conv)
 	for _, id := range b.Code {
 		if v := c.v(id); v.Op == ir.OpVGet || v.Op == ir.OpVSet {
 			c.p.nvgpr = max(c.p.nvgpr, int(v.Imm)+1)
@@ -230,7 +244,30 @@ func (c *compiler) releaseSlot(k int32) {
 	m.slot = -1
 }
 
-func (c *compiler) v(id ir.ID) *ir.Value { return &c.f.Values[id] }
+func (c *compiler) v(id ir.ID) *ir.Value {
+	if int(id) >= c.n {
+		return c.own[int(id)-c.n]
+	}
+	if o := c.over[id]; o != nil {
+		return o
+	}
+	return &c.f.Values[id]
+}
+
+// add makes a value of the compiler's own.
+func (c *compiler) add(v ir.Value) ir.ID {
+	id := ir.ID(c.n + len(c.own))
+	c.own = append(c.own, &v)
+	c.vals = append(c.vals, value{uses: 1})
+	return id
+}
+
+// compConst gives the bits of a component that is a constant.
+func (c *compiler) compConst(k int32) (uint64, bool) {
+	m := &c.comps[k]
+	x, ok := c.isConst(m.id)
+	return x >> m.shr, ok
+}
 
 // isConst tells whether id is a constant, and its bits.
 func (c *compiler) isConst(id ir.ID) (uint64, bool) {

@@ -25,9 +25,6 @@ func (o *operands) ptr(p place, off int) unsafe.Pointer {
 	return unsafe.Add(base, int(p.off)+off)
 }
 
-// lane64 is the offset of a lane in a pair of components, and which one.
-func lane64(l int) (comp, off int) { return l >> 3 & 1, l>>4<<6 + l&7*8 }
-
 // read returns lane l of component or value i of argument n, of type t.
 func (o *operands) read(n, i, l int) uint64 {
 	return o.get(o.h.args[n], o.f.V(o.v.Args[n]).Type, i, l)
@@ -36,8 +33,7 @@ func (o *operands) read(n, i, l int) uint64 {
 func (o *operands) get(ps []place, t ir.Type, i, l int) uint64 {
 	p := ps[min(i, len(ps)-1)]
 	if t == ir.V64 && len(ps) == 2 {
-		c, off := lane64(l)
-		return *(*uint64)(o.ptr(ps[c], off))
+		return o.get(ps[:1], ir.T, 0, l) | o.get(ps[1:], ir.T, 0, l)<<32
 	}
 	switch p.kind {
 	case placeConst:
@@ -50,9 +46,7 @@ func (o *operands) get(ps []place, t ir.Type, i, l int) uint64 {
 		return p.x
 	}
 	switch t {
-	case ir.V32:
-		return uint64(*(*uint32)(o.ptr(p, l*4)))
-	case ir.T:
+	case ir.V32, ir.T:
 		if p.vec {
 			return uint64(*(*uint32)(o.ptr(p, l*4)))
 		}
@@ -83,8 +77,8 @@ func (o *operands) maskArg(n int) uint64 { return o.mask(o.h.args[n][0]) }
 func (o *operands) write(i, l int, x uint64) {
 	switch o.v.Type {
 	case ir.V64:
-		c, off := lane64(l)
-		*(*uint64)(o.ptr(o.h.res[c], off)) = x
+		*(*uint32)(o.ptr(o.h.res[0], l*4)) = uint32(x)
+		*(*uint32)(o.ptr(o.h.res[1], l*4)) = uint32(x >> 32)
 	case ir.V32, ir.T:
 		*(*uint32)(o.ptr(o.h.res[i], l*4)) = uint32(x)
 	case ir.S64:

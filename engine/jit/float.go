@@ -109,6 +109,16 @@ func (c *compiler) floatOp(id ir.ID, v *ir.Value, u int) {
 				return
 			}
 		}
+		if size == 8 && !c.vals[id].q { // in halves: the low one is the argument's
+			inst, bits = x86.VPXORD, 1<<31
+			if v.Op == ir.OpFAbs {
+				inst, bits = x86.VPANDD, 1<<31-1
+			}
+			x := r.zin(v.Args[0], 1, u, 4)
+			d := r.dst(id, 1, u)
+			a.E(inst, L, uint8(d), uint8(x), r.constant(bits, 4), noMod)
+			return
+		}
 		for i := range c.vals[id].comps {
 			x := r.zin(v.Args[0], i, u, size)
 			m := r.constant(bits, size)

@@ -1,7 +1,6 @@
 package jit
 
 import (
-	"encoding/binary"
 	"unsafe"
 
 	"github.com/pumice-gpu/pumice/engine/ir"
@@ -81,36 +80,24 @@ func (c *compiler) sload(id ir.ID, v *ir.Value) {
 // canGlobal tells whether global knows the access.
 func (c *compiler) canGlobal(v *ir.Value) bool {
 	off := v.Args[1]
-	if off == ir.NoID || len(c.vals[off].comps) == 0 || !isVec(c.v(off).Type) {
+	if off == ir.NoID || !isVec(c.v(off).Type) {
 		return false
 	}
-	for _, k := range c.vals[off].comps {
-		if c.comps[k].kind != compZ {
-			return false
-		}
+	ks := c.vals[off].comps
+	if len(ks) == 0 || c.comps[ks[0]].kind != compZ || len(ks) == 2 && c.comps[ks[1]].kind != compZ && !c.zeroHigh(ks) {
+		return false
 	}
 	if b := v.Args[0]; b != ir.NoID && c.v(b).Type != ir.S64 {
 		return false
 	}
-	n := 0
+	n := v.Regs()
 	if v.Op == ir.OpStore {
+		n = len(c.vals[v.Args[3]].comps)
 		for _, k := range c.vals[v.Args[3]].comps {
 			if c.comps[k].kind != compZ {
 				return false
 			}
-			n++
 		}
-		if n == 0 {
-			return false
-		}
-		if c.v(v.Args[3]).Type == ir.V64 {
-			return v.Width == 8
-		}
-	} else {
-		if v.Type == ir.V64 {
-			return v.Width == 8
-		}
-		n = v.Regs()
 	}
 	switch v.Width {
 	case 1, 2:
@@ -121,29 +108,54 @@ func (c *compiler) canGlobal(v *ir.Value) bool {
 	return false
 }
 
+// zeroHigh tells whether a 64-bit offset in halves has a high half that is zero.
+func (c *compiler) zeroHigh(ks []int32) bool {
+	if len(ks) != 2 {
+		return false
+	}
+	x, ok := c.compConst(ks[1])
+	return ok && uint32(x) == 0
+}
+
+// access is one global memory operation being emitted.
+type access struct {
+	c     *compiler
+	id    ir.ID
+	v     *ir.Value
+	w     int32
+	store bool
+	field int32 // of the TLB entry
+	offs  []int32
+	pair  bool // 64-bit offset in halves
+	sign  bool // 32-bit offset is signed
+	slow  x86.Label
+}
+
+// at is the current strip of a component between segments.
+func (x *access) at(k int32) x86.RM {
+	m := &x.c.comps[k]
+	if m.home >= 0 {
+		return x86.MX(rState, rStrip, 1, m.home)
+	}
+	return x86.MX(rFrame, rStrip, 1, x.c.slot(k))
+}
+
 // global emits a load or store of global memory, strip by strip. Lanes at consecutive addresses inside mapped pages are
 // one vector access; others go one by one; what the TLB does not know, or crosses pages, is left to the helper, which
 // does the whole operation.
+//
+// Registers: R15 base + immediate, RDX the TLB, R14 the strip's lanes, RBP is not ours, R13 the page that R9 is the delta
+// of (none at first).
 func (c *compiler) global(id ir.ID, v *ir.Value) {
 	a := &c.a
 	const L = x86.L512
 	slow, done := c.coldHelper(id)
-	w := int32(v.Width)
-	store := v.Op == ir.OpStore
-	field := tlbR
-	if store {
-		field = tlbW
+	x := &access{c: c, id: id, v: v, w: int32(v.Width), store: v.Op == ir.OpStore, field: tlbR, offs: c.vals[v.Args[1]].comps, slow: slow}
+	if x.store {
+		x.field = tlbW
 	}
-	at := func(k int32) x86.RM { // strip of a component between segments
-		m := &c.comps[k]
-		if m.home >= 0 {
-			return x86.MX(rState, rStrip, 1, m.home)
-		}
-		return x86.MX(rFrame, rStrip, 1, c.slot(k))
-	}
-	offs := c.vals[v.Args[1]].comps
-	wideOff := len(offs) == 2
-	// base + imm in R15, TLB in RDX
+	x.pair = len(x.offs) == 2 && !c.zeroHigh(x.offs)
+	x.sign = len(x.offs) == 1 && v.Imm&ir.OffSigned != 0
 	if v.Args[0] != ir.NoID {
 		c.gin(x86.R15, v.Args[0])
 		if n := int32(v.Imm); n != 0 {
@@ -153,106 +165,107 @@ func (c *compiler) global(id ir.ID, v *ir.Value) {
 		a.MovI(x86.R15, uint64(int64(int32(v.Imm))))
 	}
 	a.G(x86.MOV, 8, x86.RDX, x86.M(rState, offTLB))
+	a.MovI(x86.R13, ^uint64(0))
 	a.Alu(x86.XOR, 4, rStrip, x86.R(rStrip))
 	a.Alu(x86.XOR, 4, rMask, x86.R(rMask))
-	top, next, single := a.NewLabel(), a.NewLabel(), a.NewLabel()
+	top, next, partial, single, apart, empty := a.NewLabel(), a.NewLabel(), a.NewLabel(), a.NewLabel(), a.NewLabel(), a.NewLabel()
+	all := c.fullMask(v.Args[2])
+	var masks x86.RM
+	if !all {
+		if y, ok := c.isConst(v.Args[2]); ok {
+			a.LeaL(x86.R12, a.Const64(y), 0)
+		} else {
+			a.G(x86.LEA, 8, x86.R12, c.memOf(c.vals[v.Args[2]].comps[0]))
+		}
+		masks = x86.MX(x86.R12, rMask, 1, 0)
+	}
 	a.Bind(top)
-	// mask in k1
-	if m := v.Args[2]; c.fullMask(m) {
-		a.X(x86.KXNORW, x86.L128, 1, 1, x86.KR(1))
-	} else if x, ok := c.isConst(m); ok {
-		a.LeaL(x86.RAX, a.Const64(x), 0)
-		a.X(x86.KMOVWL, x86.L128, 1, 0, x86.MX(x86.RAX, rMask, 1, 0))
+	if all {
+		a.MovI(x86.R14, 0xffff)
 	} else {
-		mm := c.memOf(c.vals[m].comps[0])
-		a.G(x86.LEA, 8, x86.RAX, mm)
-		a.X(x86.KMOVWL, x86.L128, 1, 0, x86.MX(x86.RAX, rMask, 1, 0))
+		a.G(x86.MOVZX16, 4, x86.R14, masks)
+		a.AluI(x86.CMP, 4, x86.R(x86.R14), 0xffff)
+		a.Jcc(x86.NE, partial)
 	}
-	a.X(x86.KMOVGW, x86.L128, uint8(x86.R14), 0, x86.KR(1))
-	a.GS(x86.TEST, 4, x86.R(x86.R14), x86.R14)
-	empty := next
-	if !store {
-		empty = a.NewLabel()
-	}
-	a.Jcc(x86.E, empty)
-	a.G(x86.TZCNT, 4, x86.RCX, x86.R(x86.R14)) // first active lane
-	// R8 = offset that lane 0 of the strip has if lanes are consecutive
-	if wideOff {
-		a.E(x86.VMOVDQU32, L, 0, 0, at(offs[0]), noMod)
-		a.E(x86.VMOVDQU32, L, 1, 0, at(offs[1]), noMod)
-		a.E(x86.VMOVDQU32S, L, 0, 0, x86.M(rFrame, tmpAddr), noMod)
-		a.E(x86.VMOVDQU32S, L, 1, 0, x86.M(rFrame, tmpAddr+64), noMod)
-		a.G(x86.MOV, 8, x86.R8, x86.MX(rFrame, x86.RCX, 8, tmpAddr))
-		a.IMulI(4, x86.RAX, x86.R(x86.RCX), w)
-		a.Alu(x86.SUB, 8, x86.R8, x86.R(x86.RAX))
-		a.E(x86.VPBROADCASTQG, L, 2, 0, x86.R(x86.R8), noMod)
-		a.E(x86.VPADDQ, L, 3, 2, c.table64(0, uint64(w)), noMod)
-		a.E(x86.VPADDQ, L, 4, 2, c.table64(8*uint64(w), uint64(w)), noMod)
-		a.XI(x86.KSHIFTRW, x86.L128, 2, 0, x86.KR(1), 8)
-		a.EI(x86.VPCMPQ, L, 3, 3, x86.V(0), 0, x86.Masked(1))
-		a.EI(x86.VPCMPQ, L, 4, 4, x86.V(1), 0, x86.Masked(2))
-		a.X(x86.KUNPCKBW, x86.L128, 3, 4, x86.KR(3))
-	} else {
-		a.E(x86.VMOVDQU32, L, 0, 0, at(offs[0]), noMod)
-		a.E(x86.VPSUBD, L, 1, 0, c.r.tableIn(c, laneTimes(uint32(w))), noMod)
-		a.E(x86.VPCOMPRESSD, L, 1, 0, x86.V(2), x86.Zeroed(1))
-		a.E(x86.VMOVDS, x86.L128, 2, 0, x86.R(x86.R8), noMod)
-		a.E(x86.VPBROADCASTD, L, 2, 0, x86.V(2), noMod)
-		a.EI(x86.VPCMPD, L, 3, 2, x86.V(1), 0, x86.Masked(1))
-	}
-	a.X(x86.KXORW, x86.L128, 3, 3, x86.KR(1))
-	a.X(x86.KORTESTW, x86.L128, 3, 0, x86.KR(3))
-	a.Jcc(x86.NE, single)
-	if !wideOff {
-		// No wrap of the 32-bit offset inside the strip.
-		if v.Imm&ir.OffSigned != 0 {
-			a.AluI(x86.CMP, 4, x86.R(x86.R8), 0x7fffffff-16*w)
-			a.Jcc(x86.G, single)
-			a.G(x86.MOVSXD, 8, x86.R8, x86.R(x86.R8))
-		} else {
-			a.AluI(x86.CMP, 4, x86.R(x86.R8), -1-16*w)
-			a.Jcc(x86.A, single)
+	// All lanes: compare with what follows from lane 0.
+	if c.canContiguous(v) {
+		a.E(x86.VMOVDQU32, L, 0, 0, x.at(x.offs[0]), noMod)
+		a.E(x86.VPSUBD, L, 1, 0, c.table(laneTimes(uint32(x.w))), noMod)
+		a.EI(x86.VPCMPD, L, 1, 1, x.at(x.offs[0]).Bcast(), 0, noMod)
+		if x.pair {
+			a.E(x86.VMOVDQU32, L, 1, 0, x.at(x.offs[1]), noMod)
+			a.EI(x86.VPCMPD, L, 1, 1, x.at(x.offs[1]).Bcast(), 0, x86.Masked(1))
 		}
-	}
-	if !c.canContiguous(v) {
-		a.Jmp(single)
-	} else {
-		a.Alu(x86.ADD, 8, x86.R8, x86.R(x86.R15))
-		// pages of the first and the last active lane
-		a.G(x86.LZCNT, 4, x86.RAX, x86.R(x86.R14))
-		a.MovI(x86.R13, 31)
-		a.Alu(x86.SUB, 4, x86.R13, x86.R(x86.RAX))
-		a.IMulI(4, x86.R12, x86.R(x86.RCX), w)
-		a.IMulI(4, x86.R13, x86.R(x86.R13), w)
-		a.Alu(x86.ADD, 8, x86.R12, x86.R(x86.R8))
-		a.G(x86.LEA, 8, x86.R13, x86.MX(x86.R8, x86.R13, 1, w-1))
-		a.GI8(x86.SHR, 8, x86.R(x86.R12), mem.PageShift)
-		a.GI8(x86.SHR, 8, x86.R(x86.R13), mem.PageShift)
-		c.probe(x86.R12, x86.R9, x86.RDX, field, slow)
-		same := a.NewLabel()
-		a.Alu(x86.CMP, 8, x86.R12, x86.R(x86.R13))
-		a.Jcc(x86.E, same)
-		c.probe(x86.R13, x86.RCX, x86.RDX, field, slow)
-		a.Alu(x86.CMP, 8, x86.RCX, x86.R(x86.R9))
-		a.Jcc(x86.NE, slow)
-		a.Bind(same)
-		a.Alu(x86.ADD, 8, x86.R8, x86.R(x86.R9))
-		if store {
-			c.contiguousStore(v, at)
-		} else {
-			c.contiguousLoad(id, v, at)
-		}
+		a.X(x86.KORTESTW, x86.L128, 1, 0, x86.KR(1))
+		a.Jcc(x86.AE, apart)
+		x.first(x86.R8, x86.RAX)
+		a.G(x86.LEA, 8, x86.RCX, x86.M(x86.R8, 16*x.w-1))
+		a.G(x86.MOV, 8, x86.RAX, x86.R(x86.R8))
+		x.pages()
+		x.move(true)
 		a.Jmp(next)
+	} else {
+		a.Jmp(apart)
 	}
+	// Some lanes.
+	if !all {
+		a.Bind(partial)
+		a.GS(x86.TEST, 4, x86.R(x86.R14), x86.R14)
+		a.Jcc(x86.E, empty)
+		a.X(x86.KMOVWG, x86.L128, 1, 0, x86.R(x86.R14))
+		if c.canContiguous(v) {
+			// The offset that lane 0 would have, from the first active lane.
+			a.E(x86.VMOVDQU32, L, 0, 0, x.at(x.offs[0]), noMod)
+			a.E(x86.VPSUBD, L, 1, 0, c.table(laneTimes(uint32(x.w))), noMod)
+			a.E(x86.VPCOMPRESSD, L, 1, 0, x86.V(2), x86.Zeroed(1))
+			a.E(x86.VMOVDS, x86.L128, 2, 0, x86.R(x86.R8), noMod)
+			a.E(x86.VPBROADCASTD, L, 2, 0, x86.V(2), noMod)
+			a.EI(x86.VPCMPD, L, 2, 2, x86.V(1), 0, x86.Masked(1))
+			if x.pair {
+				a.E(x86.VMOVDQU32, L, 0, 0, x.at(x.offs[1]), noMod)
+				a.E(x86.VPCOMPRESSD, L, 0, 0, x86.V(1), x86.Zeroed(1))
+				a.E(x86.VMOVDS, x86.L128, 1, 0, x86.R(x86.RAX), noMod)
+				a.E(x86.VPBROADCASTD, L, 1, 0, x86.V(1), noMod)
+				a.EI(x86.VPCMPD, L, 2, 0, x86.V(1), 0, x86.Masked(2))
+			}
+			a.X(x86.KXORW, x86.L128, 2, 2, x86.KR(1))
+			a.X(x86.KORTESTW, x86.L128, 2, 0, x86.KR(2))
+			a.Jcc(x86.NE, single)
+			x.wrap(single)
+			if x.pair {
+				a.GI8(x86.SHL, 8, x86.R(x86.RAX), 32)
+				a.Alu(x86.OR, 8, x86.R8, x86.R(x86.RAX))
+			}
+			a.Alu(x86.ADD, 8, x86.R8, x86.R(x86.R15))
+			// first and last byte of the active lanes
+			a.G(x86.TZCNT, 4, x86.RAX, x86.R(x86.R14))
+			a.G(x86.BSR, 4, x86.RCX, x86.R(x86.R14))
+			a.IMulI(4, x86.RAX, x86.R(x86.RAX), x.w)
+			a.IMulI(4, x86.RCX, x86.R(x86.RCX), x.w)
+			a.Alu(x86.ADD, 8, x86.RAX, x86.R(x86.R8))
+			a.G(x86.LEA, 8, x86.RCX, x86.MX(x86.R8, x86.RCX, 1, x.w-1))
+			x.pages()
+			x.move(false)
+			a.Jmp(next)
+		}
+		a.Jmp(single)
+	}
+	a.Bind(apart)
+	a.X(x86.KXNORW, x86.L128, 1, 1, x86.KR(1))
 	a.Bind(single)
-	c.oneByOne(id, v, at, offs, field, slow)
-	if !store {
+	x.oneByOne()
+	if !all {
 		a.Jmp(next)
 		a.Bind(empty)
-		a.E(x86.VPXORD, L, 0, 0, x86.V(0), noMod)
-		for _, k := range c.vals[id].comps {
-			a.E(x86.VMOVDQU32S, L, 0, 0, at(k), noMod)
+		if !x.store {
+			a.E(x86.VPXORD, L, 0, 0, x86.V(0), noMod)
+			for _, k := range c.vals[id].comps {
+				a.E(x86.VMOVDQU32S, L, 0, 0, x.at(k), noMod)
+			}
 		}
+	} else {
+		a.Bind(partial)
+		a.Bind(empty)
 	}
 	a.Bind(next)
 	a.AluI(x86.ADD, 8, x86.R(rStrip), 64)
@@ -262,16 +275,60 @@ func (c *compiler) global(id ir.ID, v *ir.Value) {
 	a.Bind(done)
 }
 
-func (r *region) tableIn(c *compiler, t *[16]uint32) x86.RM { r.c = c; return r.table(t) }
-
-// table64 is eight qwords from, from+step, …
-func (c *compiler) table64(from, step uint64) x86.RM {
-	var b [64]byte
-	for i := range uint64(8) {
-		binary.LittleEndian.PutUint64(b[8*i:], from+i*step)
+// first puts the address of the strip's lane 0 into d; the offset of a 32-bit one must not wrap inside the strip.
+func (x *access) first(d, t x86.Reg) {
+	a := &x.c.a
+	a.G(x86.MOV, 4, d, x.at(x.offs[0]))
+	if x.pair {
+		// A carry out of the low half inside the strip shows as a high half that differs.
+		a.G(x86.MOV, 4, t, x.at(x.offs[1]))
+		x.wrap(x.slow)
+		a.GI8(x86.SHL, 8, x86.R(t), 32)
+		a.Alu(x86.OR, 8, d, x86.R(t))
+	} else {
+		x.wrap(x.slow)
 	}
-	return x86.ML(c.a.Const(b[:], 64), 0)
+	a.Alu(x86.ADD, 8, d, x86.R(x86.R15))
 }
+
+// wrap leaves for out when the 32-bit offset in R8 is so near its end that a lane's may have wrapped; else it is
+// extended to 64 bits.
+func (x *access) wrap(out x86.Label) {
+	a := &x.c.a
+	if x.sign {
+		a.AluI(x86.CMP, 4, x86.R(x86.R8), 0x7fffffff-16*x.w)
+		a.Jcc(x86.G, out)
+		a.G(x86.MOVSXD, 8, x86.R8, x86.R(x86.R8))
+		return
+	}
+	a.AluI(x86.CMP, 4, x86.R(x86.R8), -1-16*x.w)
+	a.Jcc(x86.A, out)
+}
+
+// pages translates the access from address RAX to RCX (inclusive), with lane 0 at R8: R8 becomes a host address.
+func (x *access) pages() {
+	c, a := x.c, &x.c.a
+	known, same := a.NewLabel(), a.NewLabel()
+	a.GI8(x86.SHR, 8, x86.R(x86.RAX), mem.PageShift)
+	a.GI8(x86.SHR, 8, x86.R(x86.RCX), mem.PageShift)
+	a.Alu(x86.CMP, 8, x86.RAX, x86.R(x86.R13))
+	a.Jcc(x86.E, known)
+	a.G(x86.MOV, 8, x86.R13, x86.R(x86.RAX))
+	c.probe(x86.R13, x86.R9, x86.RDX, x.field, x.slow)
+	a.Bind(known)
+	a.Alu(x86.CMP, 8, x86.RCX, x86.R(x86.R13))
+	a.Jcc(x86.E, same)
+	// The next page must follow in host memory too; it is the one to remember.
+	a.G(x86.MOV, 8, x86.R13, x86.R(x86.RCX))
+	c.probe(x86.R13, x86.RCX, x86.RDX, x.field, x.slow)
+	a.Alu(x86.CMP, 8, x86.RCX, x86.R(x86.R9))
+	a.Jcc(x86.NE, x.slow)
+	a.Bind(same)
+	a.Alu(x86.ADD, 8, x86.R8, x86.R(x86.R9))
+}
+
+// table is a 64-byte constant.
+func (c *compiler) table(t *[16]uint32) x86.RM { c.r.c = c; return c.r.table(t) }
 
 // canContiguous tells whether there is a vector form for consecutive lanes.
 func (c *compiler) canContiguous(v *ir.Value) bool { return v.Width != 12 }
@@ -300,197 +357,191 @@ func (c *compiler) quadMasks() {
 	}
 }
 
-// contiguousLoad loads a strip whose lane 0 would be at R8, lanes in k1.
-func (c *compiler) contiguousLoad(id ir.ID, v *ir.Value, at func(int32) x86.RM) {
-	a := &c.a
+// move does a contiguous access of lane 0 at host address R8: all lanes, or those of k1 and R14.
+func (x *access) move(all bool) {
+	c, a := x.c, &x.c.a
 	const L = x86.L512
-	ks := c.vals[id].comps
 	p := func(off int32) x86.RM { return x86.M(x86.R8, off) }
+	z, m := noMod, noMod
+	if !all {
+		z, m = x86.Zeroed(1), x86.Masked(1)
+	}
+	ks := c.vals[x.id].comps
+	if x.store {
+		ks = c.vals[x.v.Args[3]].comps
+	}
+	ld := func(r uint8, k int32) { a.E(x86.VMOVDQU32, L, r, 0, x.at(k), noMod) }
+	st := func(r uint8, k int32) { a.E(x86.VMOVDQU32S, L, r, 0, x.at(k), noMod) }
 	switch {
-	case v.Width <= 2:
-		inst := map[[2]bool]*x86.Inst{{false, false}: x86.VPMOVZXBD, {false, true}: x86.VPMOVSXBD, {true, false}: x86.VPMOVZXWD,
-			{true, true}: x86.VPMOVSXWD}[[2]bool{v.Width == 2, v.Sign}]
-		a.E(inst, L, 0, 0, p(0), x86.Zeroed(1))
-		a.E(x86.VMOVDQU32S, L, 0, 0, at(ks[0]), noMod)
-	case v.Width == 4:
-		a.E(x86.VMOVDQU32, L, 0, 0, p(0), x86.Zeroed(1))
-		a.E(x86.VMOVDQU32S, L, 0, 0, at(ks[0]), noMod)
-	case v.Width == 8:
-		a.XI(x86.KSHIFTRW, x86.L128, 2, 0, x86.KR(1), 8)
-		a.E(x86.VMOVDQU64, L, 0, 0, p(0), x86.Zeroed(1))
-		a.E(x86.VMOVDQU64, L, 1, 0, p(64), x86.Zeroed(2))
-		if v.Type == ir.V64 {
-			a.E(x86.VMOVDQU32S, L, 0, 0, at(ks[0]), noMod)
-			a.E(x86.VMOVDQU32S, L, 1, 0, at(ks[1]), noMod)
+	case x.w <= 4 && x.store:
+		ld(0, ks[0])
+		inst := map[int32]*x86.Inst{1: x86.VPMOVDB, 2: x86.VPMOVDW, 4: x86.VMOVDQU32S}[x.w]
+		a.E(inst, L, 0, 0, p(0), m)
+	case x.w <= 4:
+		inst := x86.VMOVDQU32
+		if x.w < 4 {
+			inst = map[[2]bool]*x86.Inst{{false, false}: x86.VPMOVZXBD, {false, true}: x86.VPMOVSXBD, {true, false}: x86.VPMOVZXWD,
+				{true, true}: x86.VPMOVSXWD}[[2]bool{x.w == 2, x.v.Sign}]
+		}
+		a.E(inst, L, 0, 0, p(0), z)
+		st(0, ks[0])
+	case x.w == 8:
+		z2, m2 := z, m
+		if !all {
+			a.XI(x86.KSHIFTRW, x86.L128, 2, 0, x86.KR(1), 8)
+			z2, m2 = x86.Zeroed(2), x86.Masked(2)
+		}
+		if x.store {
+			ld(0, ks[0])
+			ld(1, ks[1])
+			a.E(x86.VMOVDQU32, L, 2, 0, c.table(tabPairLo), noMod)
+			a.E(x86.VPERMI2D, L, 2, 0, x86.V(1), noMod)
+			a.E(x86.VMOVDQU32, L, 3, 0, c.table(tabPairHi), noMod)
+			a.E(x86.VPERMI2D, L, 3, 0, x86.V(1), noMod)
+			a.E(x86.VMOVDQU64S, L, 2, 0, p(0), m)
+			a.E(x86.VMOVDQU64S, L, 3, 0, p(64), m2)
 			return
 		}
+		a.E(x86.VMOVDQU64, L, 0, 0, p(0), z)
+		a.E(x86.VMOVDQU64, L, 1, 0, p(64), z2)
 		for i, t := range []*[16]uint32{tabLo, tabHi} {
-			a.E(x86.VMOVDQU32, L, 2, 0, c.r.tableIn(c, t), noMod)
+			a.E(x86.VMOVDQU32, L, 2, 0, c.table(t), noMod)
 			a.E(x86.VPERMI2D, L, 2, 0, x86.V(1), noMod)
-			a.E(x86.VMOVDQU32S, L, 2, 0, at(ks[i]), noMod)
+			st(2, ks[i])
 		}
 	default: // 16
-		c.quadMasks()
+		var zs, ms [4]x86.Mod
+		if !all {
+			c.quadMasks()
+			for i := range zs {
+				zs[i], ms[i] = x86.Zeroed(x86.K(4+i)), x86.Masked(x86.K(4+i))
+			}
+		}
+		if x.store {
+			for i := range uint8(4) {
+				ld(i, ks[i])
+			}
+			x.interleave4()
+			for i := range uint8(4) {
+				a.E(x86.VMOVDQU32S, L, i, 0, p(64*int32(i)), ms[i])
+			}
+			return
+		}
 		for i := range uint8(4) {
-			a.E(x86.VMOVDQU32, L, i, 0, p(64*int32(i)), x86.Zeroed(x86.K(4+i)))
+			a.E(x86.VMOVDQU32, L, i, 0, p(64*int32(i)), zs[i])
 		}
 		for i, t := range tabQuad {
-			a.E(x86.VMOVDQU32, L, 4, 0, c.r.tableIn(c, t), noMod)
+			a.E(x86.VMOVDQU32, L, 4, 0, c.table(t), noMod)
 			a.E(x86.VMOVDQU32, L, 5, 0, x86.V(4), noMod)
 			a.E(x86.VPERMI2D, L, 4, 0, x86.V(1), noMod)
 			a.E(x86.VPERMI2D, L, 5, 2, x86.V(3), noMod)
 			a.EI(x86.VSHUFI64X2, L, 6, 4, x86.V(5), 0x44, noMod)
 			a.EI(x86.VSHUFI64X2, L, 7, 4, x86.V(5), 0xee, noMod)
-			a.E(x86.VMOVDQU32S, L, 6, 0, at(ks[2*i]), noMod)
-			a.E(x86.VMOVDQU32S, L, 7, 0, at(ks[2*i+1]), noMod)
+			st(6, ks[2*i])
+			st(7, ks[2*i+1])
 		}
 	}
 }
 
-// contiguousStore stores a strip whose lane 0 would be at R8, lanes in k1.
-func (c *compiler) contiguousStore(v *ir.Value, at func(int32) x86.RM) {
-	a := &c.a
+// interleave4 turns four components in zmm0–3 into four vectors of four lanes each, in the same registers.
+func (x *access) interleave4() {
+	a := &x.c.a
 	const L = x86.L512
-	ks := c.vals[v.Args[3]].comps
-	p := func(off int32) x86.RM { return x86.M(x86.R8, off) }
-	ld := func(z uint8, k int32) { a.E(x86.VMOVDQU32, L, z, 0, at(k), noMod) }
-	switch {
-	case v.Width <= 4:
-		ld(0, ks[0])
-		inst := map[uint8]*x86.Inst{1: x86.VPMOVDB, 2: x86.VPMOVDW, 4: x86.VMOVDQU32S}[v.Width]
-		a.E(inst, L, 0, 0, p(0), x86.Masked(1))
-	case v.Width == 8:
-		a.XI(x86.KSHIFTRW, x86.L128, 2, 0, x86.KR(1), 8)
-		ld(0, ks[0])
-		ld(1, ks[1])
-		if c.v(v.Args[3]).Type != ir.V64 {
-			a.E(x86.VMOVDQU32, L, 2, 0, c.r.tableIn(c, tabPairLo), noMod)
-			a.E(x86.VPERMI2D, L, 2, 0, x86.V(1), noMod)
-			a.E(x86.VMOVDQU32, L, 3, 0, c.r.tableIn(c, tabPairHi), noMod)
-			a.E(x86.VPERMI2D, L, 3, 0, x86.V(1), noMod)
-			a.E(x86.VMOVDQU64S, L, 2, 0, p(0), x86.Masked(1))
-			a.E(x86.VMOVDQU64S, L, 3, 0, p(64), x86.Masked(2))
-			return
-		}
-		a.E(x86.VMOVDQU64S, L, 0, 0, p(0), x86.Masked(1))
-		a.E(x86.VMOVDQU64S, L, 1, 0, p(64), x86.Masked(2))
-	default: // 16
-		c.quadMasks()
-		for i := range uint8(4) {
-			ld(i, ks[i])
-		}
-		a.E(x86.VPUNPCKLDQ, L, 4, 0, x86.V(1), noMod) // per 128 bits: c0l0 c1l0 c0l1 c1l1
-		a.E(x86.VPUNPCKHDQ, L, 5, 0, x86.V(1), noMod)
-		a.E(x86.VPUNPCKLDQ, L, 6, 2, x86.V(3), noMod)
-		a.E(x86.VPUNPCKHDQ, L, 7, 2, x86.V(3), noMod)
-		a.E(x86.VPUNPCKLQDQ, L, 0, 4, x86.V(6), noMod) // lanes 0 4 8 12
-		a.E(x86.VPUNPCKHQDQ, L, 1, 4, x86.V(6), noMod) // lanes 1 5 9 13
-		a.E(x86.VPUNPCKLQDQ, L, 2, 5, x86.V(7), noMod)
-		a.E(x86.VPUNPCKHQDQ, L, 3, 5, x86.V(7), noMod)
-		a.EI(x86.VSHUFI32X4, L, 4, 0, x86.V(1), 0x44, noMod) // 0 4 1 5
-		a.EI(x86.VSHUFI32X4, L, 5, 2, x86.V(3), 0x44, noMod) // 2 6 3 7
-		a.EI(x86.VSHUFI32X4, L, 6, 0, x86.V(1), 0xee, noMod) // 8 12 9 13
-		a.EI(x86.VSHUFI32X4, L, 7, 2, x86.V(3), 0xee, noMod) // 10 14 11 15
-		a.EI(x86.VSHUFI32X4, L, 0, 4, x86.V(5), 0x88, noMod) // 0 1 2 3
-		a.EI(x86.VSHUFI32X4, L, 1, 4, x86.V(5), 0xdd, noMod) // 4 5 6 7
-		a.EI(x86.VSHUFI32X4, L, 2, 6, x86.V(7), 0x88, noMod)
-		a.EI(x86.VSHUFI32X4, L, 3, 6, x86.V(7), 0xdd, noMod)
-		for i := range uint8(4) {
-			a.E(x86.VMOVDQU32S, L, i, 0, p(64*int32(i)), x86.Masked(x86.K(4+i)))
-		}
-	}
+	a.E(x86.VPUNPCKLDQ, L, 4, 0, x86.V(1), noMod) // per 128 bits: c0l0 c1l0 c0l1 c1l1
+	a.E(x86.VPUNPCKHDQ, L, 5, 0, x86.V(1), noMod)
+	a.E(x86.VPUNPCKLDQ, L, 6, 2, x86.V(3), noMod)
+	a.E(x86.VPUNPCKHDQ, L, 7, 2, x86.V(3), noMod)
+	a.E(x86.VPUNPCKLQDQ, L, 0, 4, x86.V(6), noMod) // lanes 0 4 8 12
+	a.E(x86.VPUNPCKHQDQ, L, 1, 4, x86.V(6), noMod) // lanes 1 5 9 13
+	a.E(x86.VPUNPCKLQDQ, L, 2, 5, x86.V(7), noMod)
+	a.E(x86.VPUNPCKHQDQ, L, 3, 5, x86.V(7), noMod)
+	a.EI(x86.VSHUFI32X4, L, 4, 0, x86.V(1), 0x44, noMod) // 0 4 1 5
+	a.EI(x86.VSHUFI32X4, L, 5, 2, x86.V(3), 0x44, noMod) // 2 6 3 7
+	a.EI(x86.VSHUFI32X4, L, 6, 0, x86.V(1), 0xee, noMod) // 8 12 9 13
+	a.EI(x86.VSHUFI32X4, L, 7, 2, x86.V(3), 0xee, noMod) // 10 14 11 15
+	a.EI(x86.VSHUFI32X4, L, 0, 4, x86.V(5), 0x88, noMod) // 0 1 2 3
+	a.EI(x86.VSHUFI32X4, L, 1, 4, x86.V(5), 0xdd, noMod) // 4 5 6 7
+	a.EI(x86.VSHUFI32X4, L, 2, 6, x86.V(7), 0x88, noMod)
+	a.EI(x86.VSHUFI32X4, L, 3, 6, x86.V(7), 0xdd, noMod)
 }
 
-// oneByOne does the lanes of R14 in ascending order through the scratch area.
-func (c *compiler) oneByOne(id ir.ID, v *ir.Value, at func(int32) x86.RM, offs []int32, field int32, slow x86.Label) {
-	a := &c.a
+// oneByOne does the lanes of R14 and k1 in ascending order through the scratch area.
+func (x *access) oneByOne() {
+	c, a := x.c, &x.c.a
 	const L = x86.L512
-	w := int32(v.Width)
-	store := v.Op == ir.OpStore
-	// addresses
-	if len(offs) == 1 {
+	ks := c.vals[x.id].comps
+	if x.store {
+		ks = c.vals[x.v.Args[3]].comps
+	}
+	// 64-bit offsets
+	a.E(x86.VMOVDQU32, L, 1, 0, x.at(x.offs[0]), noMod)
+	if x.pair {
+		a.E(x86.VMOVDQU32, L, 2, 0, x.at(x.offs[1]), noMod)
+		for i, t := range []*[16]uint32{tabPairLo, tabPairHi} {
+			a.E(x86.VMOVDQU32, L, 0, 0, c.table(t), noMod)
+			a.E(x86.VPERMI2D, L, 0, 1, x86.V(2), noMod)
+			a.E(x86.VMOVDQU32S, L, 0, 0, x86.M(rFrame, tmpAddr+64*int32(i)), noMod)
+		}
+	} else {
 		inst := x86.VPMOVZXDQ
-		if v.Imm&ir.OffSigned != 0 {
+		if x.sign {
 			inst = x86.VPMOVSXDQ
 		}
-		a.E(x86.VMOVDQU32, L, 1, 0, at(offs[0]), noMod)
 		a.E(inst, L, 0, 0, x86.V(1), noMod)
 		a.EI(x86.VEXTRACTI64X4, L, 1, 0, x86.V(1), 1, noMod)
 		a.E(inst, L, 1, 0, x86.V(1), noMod)
 		a.E(x86.VMOVDQU32S, L, 0, 0, x86.M(rFrame, tmpAddr), noMod)
 		a.E(x86.VMOVDQU32S, L, 1, 0, x86.M(rFrame, tmpAddr+64), noMod)
 	}
-	var ks []int32
-	if store {
-		ks = c.vals[v.Args[3]].comps
+	if x.store {
 		for i, k := range ks {
-			a.E(x86.VMOVDQU32, L, 0, 0, at(k), noMod)
+			a.E(x86.VMOVDQU32, L, 0, 0, x.at(k), noMod)
 			a.E(x86.VMOVDQU32S, L, 0, 0, x86.M(rFrame, tmpData+64*int32(i)), noMod)
 		}
-	} else {
-		ks = c.vals[id].comps
 	}
-	wide := len(ks) == 2 && c.comps[ks[0]].wide
-	loop := a.NewLabel()
+	loop, known := a.NewLabel(), a.NewLabel()
 	a.Bind(loop)
 	a.G(x86.TZCNT, 4, x86.RCX, x86.R(x86.R14))
 	a.G(x86.MOV, 8, x86.R8, x86.MX(rFrame, x86.RCX, 8, tmpAddr))
 	a.Alu(x86.ADD, 8, x86.R8, x86.R(x86.R15))
-	if w > 1 {
+	if x.w > 1 {
 		a.G(x86.MOV, 4, x86.RAX, x86.R(x86.R8))
 		a.AluI(x86.AND, 4, x86.R(x86.RAX), mem.PageSize-1)
-		a.AluI(x86.CMP, 4, x86.R(x86.RAX), mem.PageSize-w)
-		a.Jcc(x86.A, slow)
+		a.AluI(x86.CMP, 4, x86.R(x86.RAX), mem.PageSize-x.w)
+		a.Jcc(x86.A, x.slow)
 	}
-	a.G(x86.MOV, 8, x86.R12, x86.R(x86.R8))
-	a.GI8(x86.SHR, 8, x86.R(x86.R12), mem.PageShift)
-	c.probe(x86.R12, x86.R9, x86.RDX, field, slow)
+	a.G(x86.MOV, 8, x86.RAX, x86.R(x86.R8))
+	a.GI8(x86.SHR, 8, x86.R(x86.RAX), mem.PageShift)
+	a.Alu(x86.CMP, 8, x86.RAX, x86.R(x86.R13))
+	a.Jcc(x86.E, known)
+	a.G(x86.MOV, 8, x86.R13, x86.R(x86.RAX))
+	c.probe(x86.R13, x86.R9, x86.RDX, x.field, x.slow)
+	a.Bind(known)
 	a.Alu(x86.ADD, 8, x86.R8, x86.R(x86.R9))
 	for i := range ks {
 		tmp := x86.MX(rFrame, x86.RCX, 4, tmpData+64*int32(i))
 		p := x86.M(x86.R8, 4*int32(i))
-		size := 4
-		if wide {
-			// both components are one array of 16 qwords
-			tmp, size = x86.MX(rFrame, x86.RCX, 8, tmpData), 8
-			if i == 1 {
-				continue
-			}
-		}
 		switch {
-		case w < 4 && store:
+		case x.store:
 			a.G(x86.MOV, 4, x86.RAX, tmp)
-			a.GS(x86.MOVS, int(w), p, x86.RAX)
-		case w < 4:
+			a.GS(x86.MOVS, int(min(x.w, 4)), p, x86.RAX)
+		case x.w < 4:
 			inst := map[[2]bool]*x86.GInst{{false, false}: x86.MOVZX8, {false, true}: x86.MOVSX8, {true, false}: x86.MOVZX16,
-				{true, true}: x86.MOVSX16}[[2]bool{w == 2, v.Sign}]
+				{true, true}: x86.MOVSX16}[[2]bool{x.w == 2, x.v.Sign}]
 			a.G(inst, 4, x86.RAX, p)
 			a.GS(x86.MOVS, 4, tmp, x86.RAX)
-		case store:
-			a.G(x86.MOV, size, x86.RAX, tmp)
-			a.GS(x86.MOVS, size, p, x86.RAX)
 		default:
-			a.G(x86.MOV, size, x86.RAX, p)
-			a.GS(x86.MOVS, size, tmp, x86.RAX)
+			a.G(x86.MOV, 4, x86.RAX, p)
+			a.GS(x86.MOVS, 4, tmp, x86.RAX)
 		}
 	}
 	a.GV(x86.BLSR, 4, 0, x86.R14, x86.R(x86.R14))
 	a.Jcc(x86.NE, loop)
-	if store {
+	if x.store {
 		return
 	}
 	for i, k := range ks {
-		tmp := x86.M(rFrame, tmpData+64*int32(i))
-		if wide {
-			if i == 0 {
-				a.E(x86.VMOVDQU64, L, 0, 0, tmp, x86.Zeroed(1))
-			} else {
-				a.XI(x86.KSHIFTRW, x86.L128, 2, 0, x86.KR(1), 8)
-				a.E(x86.VMOVDQU64, L, 0, 0, tmp, x86.Zeroed(2))
-			}
-		} else {
-			a.E(x86.VMOVDQU32, L, 0, 0, tmp, x86.Zeroed(1))
-		}
-		a.E(x86.VMOVDQU32S, L, 0, 0, at(k), noMod)
+		a.E(x86.VMOVDQU32, L, 0, 0, x86.M(rFrame, tmpData+64*int32(i)), x86.Zeroed(1))
+		a.E(x86.VMOVDQU32S, L, 0, 0, x.at(k), noMod)
 	}
 }

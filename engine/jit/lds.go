@@ -18,7 +18,7 @@ func (c *compiler) canLDS(v *ir.Value) bool {
 	switch v.Type {
 	case ir.V32:
 		return v.Width == 4
-	case ir.V64: // the slow way takes a spare vector
+	case ir.V64:
 		return v.Width == 8
 	case ir.T:
 		return int(v.Width) == 4*int(v.N) && v.N <= 4
@@ -156,18 +156,13 @@ func (c *compiler) ldsLoad(id ir.ID, v *ir.Value, u int) {
 		r.classify(x, addr, mask, u)
 	}
 	n := len(c.vals[id].comps)
-	wide := v.Type == ir.V64
 	var d []x86.Vec
 	for i := range n {
 		d = append(d, r.dstEarly(id, i, u))
 	}
 	// Registers are taken before the code branches, so that spills are on every path.
 	kk, t := r.ktmp(), r.tmp()
-	var hi x86.Vec
 	var q [4]x86.Vec
-	if wide {
-		hi = r.tmp()
-	}
 	if n == 4 {
 		for i := range q {
 			q[i] = r.tmp()
@@ -181,11 +176,7 @@ func (c *compiler) ldsLoad(id ir.ID, v *ir.Value, u int) {
 	a.AluI(x86.CMP, 4, x86.R(x86.RAX), classUniform)
 	a.Jcc(x86.NE, contig)
 	for i := range n {
-		if wide {
-			a.E(x86.VPBROADCASTQ, L, uint8(d[i]), 0, x86.M(lds, imm), noMod)
-		} else {
-			a.E(x86.VPBROADCASTD, L, uint8(d[i]), 0, x86.M(lds, imm+4*int32(i)), noMod)
-		}
+		a.E(x86.VPBROADCASTD, L, uint8(d[i]), 0, x86.M(lds, imm+4*int32(i)), noMod)
 	}
 	a.Jmp(done)
 	a.Bind(contig)
@@ -193,10 +184,8 @@ func (c *compiler) ldsLoad(id ir.ID, v *ir.Value, u int) {
 	a.Jcc(x86.NE, gather)
 	p := func(i int) x86.RM { return x86.M(lds, imm+64*int32(i)) }
 	switch {
-	case n == 1 || wide:
-		for i := range n {
-			a.E(x86.VMOVDQU32, L, uint8(d[i]), 0, p(i), noMod)
-		}
+	case n == 1:
+		a.E(x86.VMOVDQU32, L, uint8(d[0]), 0, p(0), noMod)
 	case n == 2:
 		a.E(x86.VMOVDQU32, L, uint8(t), 0, p(0), noMod)
 		a.E(x86.VMOVDQU32, L, uint8(d[0]), 0, r.table(tabLo), noMod)
@@ -223,25 +212,13 @@ func (c *compiler) ldsLoad(id ir.ID, v *ir.Value, u int) {
 	// The slow way is exact: the address wraps at 32 bits, and an access that is not all in range goes dword by dword.
 	a.E(x86.VPADDD, L, uint8(t), uint8(addr), x86.ML(a.Const32(uint32(v.Imm)), 0).Bcast(), noMod)
 	dwords := int(v.Width) / 4
-	parts := d
-	if wide { // two dword vectors, then interleaved
-		parts = []x86.Vec{d[0], hi}
-	}
 	for j := range dwords {
-		p := parts[j]
+		p := d[j]
 		c.ldsLimit(int32(4*j) + 3)
 		a.E(x86.VPBROADCASTDG, L, uint8(p), 0, x86.R(x86.RAX), noMod)
 		a.EI(x86.VPCMPUD, L, uint8(kk), uint8(t), x86.V(p), 1, x86.Masked(mask))
 		a.E(x86.VPXORD, L, uint8(p), uint8(p), x86.V(p), noMod)
 		a.E(x86.VPGATHERDD, L, uint8(p), 0, x86.MV(lds, t, 1, int32(4*j)), x86.Masked(kk))
-	}
-	if wide {
-		a.E(x86.VMOVDQU32, L, uint8(t), 0, r.table(tabPairHi), noMod)
-		a.E(x86.VPERMI2D, L, uint8(t), uint8(d[0]), x86.V(hi), noMod)
-		a.E(x86.VMOVDQU32, L, uint8(d[1]), 0, r.table(tabPairLo), noMod)
-		a.E(x86.VPERMI2D, L, uint8(d[1]), uint8(d[0]), x86.V(hi), noMod)
-		a.E(x86.VMOVDQU32, L, uint8(d[0]), 0, x86.V(d[1]), noMod)
-		a.E(x86.VMOVDQU32, L, uint8(d[1]), 0, x86.V(t), noMod)
 	}
 	a.Bind(done)
 }

@@ -296,10 +296,9 @@ func (o *oracle) pure(id ir.ID, v *ir.Value) {
 			}
 			return []place{put(unsafe.Slice((*byte)(unsafe.Pointer(&b)), 256))}
 		}
-		var b [2][32]uint64
+		var b [2][64]uint32
 		for l := range x {
-			c, at := lane64(l)
-			b[c][at/8] = x[l]
+			b[0][l], b[1][l] = uint32(x[l]), uint32(x[l]>>32)
 		}
 		return []place{put(unsafe.Slice((*byte)(unsafe.Pointer(&b[0])), 256)), put(unsafe.Slice((*byte)(unsafe.Pointer(&b[1])), 256))}
 	}

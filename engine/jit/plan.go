@@ -26,18 +26,104 @@ type write struct {
 
 // planner cuts a block into segments.
 type planner struct {
-	c          *compiler
-	scalar     []ir.ID
-	vector     []ir.ID
-	pending    map[ir.ID]bool // defined in vector
-	vset       map[uint64]bool
-	mset       map[uint64]bool // scalar registers written in vector
-	load       bool            // LDS loads in vector
-	store      bool
-	writes     []write
-	uses       map[int32]int64 // last use of each component
-	vgetFree   []ir.ID
-	definition map[ir.ID]bool
+	c       *compiler
+	scalar  []ir.ID
+	vector  []ir.ID
+	pending map[ir.ID]bool // defined in vector
+	vset    map[uint64]bool
+	mset    map[uint64]bool // scalar registers written in vector
+	load    bool            // LDS loads in vector
+	store   bool
+}
+
+// The compiler's own operations: change of form of a 64-bit vector value.
+const (
+	opToQ = ir.NumOps + iota // halves to qwords
+	opToP                    // qwords to halves
+)
+
+// needsQ tells whether a region's operation works on qwords: then its 64-bit vector arguments, and a result of 64 bits,
+// are in that form; others take and give halves. Where it does not matter, both is true.
+func (c *compiler) needsQ(v *ir.Value) (q, both bool) {
+	w := v.Type == ir.V64
+	for _, a := range v.Args {
+		w = w || a != ir.NoID && c.v(a).Type == ir.V64
+	}
+	if !w {
+		switch v.Op {
+		case ir.OpMulU64, ir.OpMulS64:
+			return true, false
+		}
+		return false, false
+	}
+	switch v.Op {
+	case ir.OpSelect:
+		return false, true
+	case ir.OpFNeg, ir.OpFAbs:
+		return false, true
+	case ir.OpMulU64, ir.OpMulS64, ir.OpMul, ir.OpMinU, ir.OpMaxU, ir.OpMinS, ir.OpMaxS, ir.OpAbs:
+		return true, false
+	case ir.OpShl, ir.OpLShr, ir.OpAShr:
+		_, ok := c.isConst(v.Args[1])
+		return !ok, false
+	case ir.OpICmp:
+		return v.Pred != ir.EQ && v.Pred != ir.NE, false
+	}
+	return v.Op.Float(), false
+}
+
+// forms makes the 64-bit vector arguments of id have the form it wants, and notes that of its result.
+func (p *planner) forms(id ir.ID, cl class) *ir.Value {
+	c := p.c
+	v := c.v(id)
+	q, both := false, false
+	if cl == classVector {
+		if q, both = c.needsQ(v); both {
+			q = true
+			for i, a := range v.Args {
+				if v.Op == ir.OpSelect && i == 0 {
+					continue
+				}
+				if _, ok := c.isConst(a); !ok && c.v(a).Type == ir.V64 {
+					q = q && c.vals[a].q
+				}
+			}
+		}
+	}
+	c.vals[id].q = q && v.Type == ir.V64
+	if v.Op == ir.OpZext64 && v.Type == ir.V64 && c.zero == ir.NoID {
+		c.zero = c.add(ir.Value{Op: ir.OpConst, Type: ir.V32})
+	}
+	copied := false
+	for i, a := range v.Args {
+		if a == ir.NoID || c.v(a).Type != ir.V64 || c.vals[a].q == q {
+			continue
+		}
+		if _, ok := c.isConst(a); ok {
+			continue
+		}
+		x, ok := c.conv[a]
+		if !ok {
+			op := opToQ
+			if !q {
+				op = opToP
+			}
+			x = c.add(ir.Value{Op: op, Type: ir.V64, Args: []ir.ID{a}, PC: v.PC})
+			c.vals[x].q = q
+			c.conv[a] = x
+			c.code = append(c.code, x)
+			p.pending[x] = true
+			p.vector = append(p.vector, x)
+		}
+		if !copied {
+			w := *v
+			w.Args = append([]ir.ID(nil), v.Args...)
+			v, copied = &w, true
+			c.over[id] = v
+		}
+		v.Args[i] = x
+	}
+	return v
 }
 
 func (c *compiler) plan() {
@@ -67,7 +153,7 @@ func (c *compiler) plan() {
 		}
 	}
 	p.close()
-	c.layout(&p)
+	c.layout()
 }
 
 func isGet(op ir.Op) bool {
@@ -111,8 +197,9 @@ func (p *planner) dependsOnVector(v *ir.Value) bool {
 
 func (p *planner) add(id ir.ID) {
 	c := p.c
-	v := c.v(id)
-	cl := c.classify(v)
+	cl := c.classify(c.v(id))
+	v := p.forms(id, cl)
+	c.code = append(c.code, id)
 	if cl == classVector && v.Type == ir.M || v.Op == ir.OpMSet {
 		// Mask logic is done where its operands are.
 		vec := cl == classVector
@@ -143,7 +230,6 @@ func (p *planner) add(id ir.ID) {
 		if v.Op == ir.OpVGet && !p.vset[v.Imm] {
 			// Reads the home whenever it is wanted.
 			c.vals[id].key = key(len(c.segs), 0)
-			p.vgetFree = append(p.vgetFree, id)
 			return
 		}
 		if v.Op == ir.OpLoad { // LDS
@@ -206,6 +292,16 @@ func (c *compiler) components(id ir.ID) []int32 {
 	v := c.v(id)
 	start := len(c.slab)
 	add := func(k ...int32) { c.slab = append(c.slab, k...) }
+	// half is component i of a per-lane value in halves, or of a constant or uniform one that stands for it.
+	half := func(a ir.ID, i int) int32 {
+		ks := c.vals[a].comps
+		if len(ks) == 0 {
+			k := c.newComp(a, compG, false)
+			c.comps[k].shr = uint8(32 * i)
+			return k
+		}
+		return ks[min(i, len(ks)-1)]
+	}
 	switch {
 	case v.Op == ir.OpConst || v.Op == ir.OpUndef && v.Type != ir.T && v.Type != ir.TS || v.Op == ir.OpPC:
 	case v.Op == ir.OpLaneID: // a table in the frame
@@ -228,10 +324,23 @@ func (c *compiler) components(id ir.ID) []int32 {
 			}
 			add(k...)
 		}
+	case v.Op == ir.OpPair && v.Type == ir.V64:
+		add(half(v.Args[0], 0), half(v.Args[1], 0))
+	case v.Op == ir.OpLo && v.Type == ir.V32:
+		add(half(v.Args[0], 0))
+	case v.Op == ir.OpHi && v.Type == ir.V32:
+		add(half(v.Args[0], 1))
+	case v.Op == ir.OpZext64 && v.Type == ir.V64:
+		add(half(v.Args[0], 0), c.newComp(c.zero, compG, false))
+	case v.Op == ir.OpSext64 && v.Type == ir.V64:
+		add(half(v.Args[0], 0), c.newComp(id, compZ, false))
+	case (v.Op == ir.OpFNeg || v.Op == ir.OpFAbs) && v.Type == ir.V64 && !c.vals[id].q:
+		add(half(v.Args[0], 0), c.newComp(id, compZ, false))
+	case v.Type == ir.V64:
+		w := c.vals[id].q
+		add(c.newComp(id, compZ, w), c.newComp(id, compZ, w))
 	case v.Type == ir.V32:
 		add(c.newComp(id, compZ, false))
-	case v.Type == ir.V64:
-		add(c.newComp(id, compZ, true), c.newComp(id, compZ, true))
 	case v.Type == ir.M:
 		add(c.newComp(id, compK, false))
 	case v.Type == ir.S1 || v.Type == ir.S32:
@@ -251,14 +360,12 @@ func (c *compiler) components(id ir.ID) []int32 {
 }
 
 // layout makes components, finds each one's last use, and decides which values are read from their homes.
-func (c *compiler) layout(p *planner) {
-	if n := 2 * len(c.b.Code) * 4; cap(c.slab) < n {
+func (c *compiler) layout() {
+	if n := 8 * len(c.code); cap(c.slab) < n {
 		c.slab = make([]int32, 0, n) // components hold slices of it
 	}
-	for _, id := range c.b.Code {
-		if !c.vals[id].dead {
-			c.vals[id].comps = c.components(id)
-		}
+	for _, id := range c.code {
+		c.vals[id].comps = c.components(id)
 	}
 	last := make([]int64, len(c.comps))
 	use := func(id ir.ID, k int64) {
@@ -300,9 +407,9 @@ func (c *compiler) layout(p *planner) {
 	for i := range c.comps {
 		c.comps[i].last = int32(last[i] >> 32)
 	}
-	for _, id := range c.b.Code {
+	for _, id := range c.code {
 		v := c.v(id)
-		if c.vals[id].dead || !isGet(v.Op) {
+		if !isGet(v.Op) {
 			continue
 		}
 		m := &c.comps[c.vals[id].comps[0]]

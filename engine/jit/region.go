@@ -323,7 +323,7 @@ func (r *region) opnd(id ir.ID, i, u, size int) x86.RM {
 	c := r.c
 	k := r.compOf(id, i)
 	if k >= 0 {
-		if x, ok := c.isConst(c.comps[k].id); ok {
+		if x, ok := c.compConst(k); ok {
 			return r.constant(x, size)
 		}
 		m := &c.comps[k]
@@ -342,15 +342,21 @@ func (r *region) opnd(id ir.ID, i, u, size int) x86.RM {
 		if size == 0 {
 			return x86.V(r.splat(mem, m.wide))
 		}
+		if size == 4 && m.wide {
+			mem = mem.Add(int32(4 * i))
+		}
 		return mem.Bcast()
 	}
+	return r.constant(c.constHalf(id, i, size), size)
+}
+
+// constHalf is constant id, or half i of it when it is read in halves.
+func (c *compiler) constHalf(id ir.ID, i, size int) uint64 {
 	x, _ := c.isConst(id)
-	if t := c.v(id).Type; size == 0 && (t == ir.S64 || t == ir.V64) {
-		z := r.tmp()
-		c.a.E(x86.VPBROADCASTQ, x86.L512, uint8(z), 0, x86.ML(c.a.Const64(x), 0), x86.Mod{})
-		return x86.V(z)
+	if size != 8 && i == 1 {
+		x >>= 32
 	}
-	return r.constant(x, size)
+	return x
 }
 
 // gmem is where the uniform component k is in memory.
@@ -419,13 +425,16 @@ func (r *region) zin(id ir.ID, i, u, size int) x86.Vec {
 		return r.load(k, u)
 	}
 	if k >= 0 {
-		if x, ok := c.isConst(c.comps[k].id); ok {
+		if x, ok := c.compConst(k); ok {
 			return r.splatConst(x, size)
 		}
-		return r.splat(r.gmem(k), size == 8)
+		mem := r.gmem(k)
+		if size == 4 && c.comps[k].wide {
+			mem = mem.Add(int32(4 * i))
+		}
+		return r.splat(mem, size == 8)
 	}
-	x, _ := c.isConst(id)
-	return r.splatConst(x, size)
+	return r.splatConst(c.constHalf(id, i, size), size)
 }
 
 func (r *region) splatConst(x uint64, size int) x86.Vec {

@@ -125,7 +125,7 @@ func (g *scalars) rm(id ir.ID, i int, tmp x86.Reg) x86.RM {
 		return x86.R(tmp)
 	}
 	k := c.vals[id].comps[i]
-	if x, ok := c.isConst(c.comps[k].id); ok {
+	if x, ok := c.compConst(k); ok {
 		c.a.MovI(tmp, x)
 		return x86.R(tmp)
 	}

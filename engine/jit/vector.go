@@ -69,7 +69,7 @@ var noMod = x86.Mod{}
 func (c *compiler) canVector(v *ir.Value) bool {
 	wide := func(i int) bool { t := c.v(v.Args[i]).Type; return t == ir.V64 || t == ir.S64 }
 	switch v.Op {
-	case ir.OpVGet, ir.OpVSet, ir.OpPair, ir.OpLo, ir.OpHi, ir.OpMToV, ir.OpZext64, ir.OpSext64,
+	case ir.OpVGet, ir.OpVSet, ir.OpMToV, ir.OpSext64,
 		ir.OpAdd, ir.OpSub, ir.OpMul, ir.OpAnd, ir.OpOr, ir.OpXor, ir.OpMinU, ir.OpMaxU, ir.OpMinS, ir.OpMaxS,
 		ir.OpNot, ir.OpAbs, ir.OpShl, ir.OpLShr, ir.OpAShr, ir.OpMulU64, ir.OpMulS64, ir.OpSelect, ir.OpICmp,
 		ir.OpMAnd, ir.OpMOr, ir.OpMXor, ir.OpMNot, ir.OpMSet, ir.OpFshr:
@@ -95,7 +95,7 @@ func (c *compiler) vectorOp(id ir.ID, v *ir.Value, u int) {
 	r, a := &c.r, &c.a
 	const L = x86.L512
 	size := 4
-	if v.Type == ir.V64 {
+	if c.vals[id].q {
 		size = 8
 	}
 	switch v.Op {
@@ -105,34 +105,34 @@ func (c *compiler) vectorOp(id ir.ID, v *ir.Value, u int) {
 	case ir.OpMSet:
 		k := r.kin(v.Args[0], u, false)
 		a.X(x86.KMOVWS, x86.L128, uint8(k), 0, r.kaddr(rState, offS+int32(v.Imm)*4, u))
-	case ir.OpPair:
-		lo, hi := r.zin(v.Args[0], 0, u, 4), r.zin(v.Args[1], 0, u, 4)
-		d0 := r.dst(id, 0, u)
+	case opToQ:
+		lo, hi := r.zin(v.Args[0], 0, u, 4), r.zin(v.Args[0], 1, u, 4)
+		d0 := r.dstEarly(id, 0, u)
 		a.E(x86.VMOVDQU32, L, uint8(d0), 0, r.table(tabPairLo), noMod)
 		a.E(x86.VPERMI2D, L, uint8(d0), uint8(lo), x86.V(hi), noMod)
 		d1 := r.dstEarly(id, 1, u)
 		a.E(x86.VMOVDQU32, L, uint8(d1), 0, r.table(tabPairHi), noMod)
 		a.E(x86.VPERMI2D, L, uint8(d1), uint8(lo), x86.V(hi), noMod)
-	case ir.OpLo, ir.OpHi:
-		t := tabLo
-		if v.Op == ir.OpHi {
-			t = tabHi
-		}
+	case opToP:
 		x0, x1 := r.zin(v.Args[0], 0, u, 8), r.zin(v.Args[0], 1, u, 8)
-		d := r.dstEarly(id, 0, u)
-		a.E(x86.VMOVDQU32, L, uint8(d), 0, r.table(t), noMod)
-		a.E(x86.VPERMI2D, L, uint8(d), uint8(x0), x86.V(x1), noMod)
+		for i, t := range []*[16]uint32{tabLo, tabHi} {
+			d := r.dstEarly(id, i, u)
+			a.E(x86.VMOVDQU32, L, uint8(d), 0, r.table(t), noMod)
+			a.E(x86.VPERMI2D, L, uint8(d), uint8(x0), x86.V(x1), noMod)
+		}
 	case ir.OpMToV:
 		k := r.kin(v.Args[0], u, false)
 		d := r.dst(id, 0, u)
 		a.E(x86.VPBROADCASTD, L, uint8(d), 0, x86.ML(a.Const32(1), 0), x86.Zeroed(k))
-	case ir.OpZext64, ir.OpSext64:
-		inst := x86.VPMOVZXDQ
-		if v.Op == ir.OpSext64 {
-			inst = x86.VPMOVSXDQ
-		}
-		c.widen(id, v.Args[0], inst, u)
+	case ir.OpSext64:
+		x := r.opnd(v.Args[0], 0, u, 4)
+		d := r.dst(id, 1, u)
+		a.EI(x86.VPSRADI, L, 0, uint8(d), x, 31, noMod)
 	case ir.OpAdd, ir.OpSub, ir.OpMul, ir.OpAnd, ir.OpOr, ir.OpXor, ir.OpMinU, ir.OpMaxU, ir.OpMinS, ir.OpMaxS:
+		if v.Type == ir.V64 && (v.Op == ir.OpAdd || v.Op == ir.OpSub) {
+			c.vadd64(id, v, u)
+			return
+		}
 		o := binaryOps[v.Op]
 		inst := o.d
 		if size == 8 {
@@ -141,7 +141,7 @@ func (c *compiler) vectorOp(id ir.ID, v *ir.Value, u int) {
 		c.vbinary(id, v, u, inst, size, o.comm)
 	case ir.OpNot:
 		for i := range c.vals[id].comps {
-			x := r.zin(v.Args[0], i, u, size)
+			x := r.zin(v.Args[0], i, u, 4)
 			d := r.dst(id, i, u)
 			a.EI(x86.VPTERNLOGD, L, uint8(d), uint8(x), x86.V(x), 0x55, noMod) // ~third operand
 		}
@@ -321,29 +321,74 @@ func (c *compiler) half(id ir.ID, i, u int, inst *x86.Inst) x86.Vec {
 	return t
 }
 
-func (c *compiler) widen(id, arg ir.ID, inst *x86.Inst, u int) {
+// vadd64 adds or subtracts in halves: the carry goes by a mask.
+func (c *compiler) vadd64(id ir.ID, v *ir.Value, u int) {
 	r, a := &c.r, &c.a
-	x := r.zin(arg, 0, u, 4)
-	d0 := r.dstEarly(id, 0, u)
-	a.E(inst, x86.L512, uint8(d0), 0, x86.V(x), noMod)
-	d1 := r.dstEarly(id, 1, u)
-	a.EI(x86.VEXTRACTI64X4, x86.L512, uint8(x), 0, x86.V(d1), 1, noMod)
-	a.E(inst, x86.L512, uint8(d1), 0, x86.V(d1), noMod)
+	const L = x86.L512
+	x0, x1 := r.zin(v.Args[0], 0, u, 4), r.zin(v.Args[0], 1, u, 4)
+	y0, y1 := r.opnd(v.Args[1], 0, u, 4), r.opnd(v.Args[1], 1, u, 4)
+	lo, hi, k := r.tmp(), r.tmp(), r.ktmp()
+	one := x86.ML(a.Const32(1), 0).Bcast()
+	if v.Op == ir.OpAdd {
+		a.E(x86.VPADDD, L, uint8(lo), uint8(x0), y0, noMod)
+		a.E(x86.VPADDD, L, uint8(hi), uint8(x1), y1, noMod)
+		a.EI(x86.VPCMPUD, L, uint8(k), uint8(lo), x86.V(x0), 1, noMod)
+		a.E(x86.VPADDD, L, uint8(hi), uint8(hi), one, x86.Masked(k))
+	} else {
+		a.EI(x86.VPCMPUD, L, uint8(k), uint8(x0), y0, 1, noMod)
+		a.E(x86.VPSUBD, L, uint8(lo), uint8(x0), y0, noMod)
+		a.E(x86.VPSUBD, L, uint8(hi), uint8(x1), y1, noMod)
+		a.E(x86.VPSUBD, L, uint8(hi), uint8(hi), one, x86.Masked(k))
+	}
+	r.become(id, 0, u, lo)
+	r.become(id, 1, u, hi)
+}
+
+// vshift64 shifts halves by a constant.
+func (c *compiler) vshift64(id ir.ID, v *ir.Value, u int, n uint8) {
+	r, a := &c.r, &c.a
+	const L = x86.L512
+	x0, x1 := r.zin(v.Args[0], 0, u, 4), r.zin(v.Args[0], 1, u, 4)
+	lo, hi := r.tmp(), r.tmp()
+	sh := func(inst *x86.Inst, d, s x86.Vec, n uint8) { a.EI(inst, L, 0, uint8(d), x86.V(s), n, noMod) }
+	zero := func(d x86.Vec) { a.E(x86.VPXORD, L, uint8(d), uint8(d), x86.V(d), noMod) }
+	right := x86.VPSRLDI
+	if v.Op == ir.OpAShr {
+		right = x86.VPSRADI
+	}
+	switch {
+	case v.Op == ir.OpShl && n < 32:
+		a.EI(x86.VPSHLDD, L, uint8(hi), uint8(x1), x86.V(x0), n, noMod)
+		sh(x86.VPSLLDI, lo, x0, n)
+	case v.Op == ir.OpShl:
+		sh(x86.VPSLLDI, hi, x0, n-32)
+		zero(lo)
+	case n < 32:
+		a.EI(x86.VPSHRDD, L, uint8(lo), uint8(x0), x86.V(x1), n, noMod)
+		sh(right, hi, x1, n)
+	default:
+		sh(right, lo, x1, n-32)
+		if v.Op == ir.OpAShr {
+			sh(right, hi, x1, 31)
+		} else {
+			zero(hi)
+		}
+	}
+	r.become(id, 0, u, lo)
+	r.become(id, 1, u, hi)
 }
 
 func (c *compiler) vshift(id ir.ID, v *ir.Value, u, size int) {
 	r, a := &c.r, &c.a
 	o := shiftOps[v.Op]
 	if n, ok := c.isConst(v.Args[1]); ok {
-		inst, m := o.di, uint8(31)
-		if size == 8 {
-			inst, m = o.qi, 63
+		if v.Type == ir.V64 {
+			c.vshift64(id, v, u, uint8(n)&63)
+			return
 		}
-		for i := range c.vals[id].comps {
-			x := r.opnd(v.Args[0], i, u, size)
-			d := r.dst(id, i, u)
-			a.EI(inst, x86.L512, 0, uint8(d), x, uint8(n)&m, noMod)
-		}
+		x := r.opnd(v.Args[0], 0, u, 4)
+		d := r.dst(id, 0, u)
+		a.EI(o.di, x86.L512, 0, uint8(d), x, uint8(n)&31, noMod)
 		return
 	}
 	if size == 4 {
@@ -397,6 +442,17 @@ func (c *compiler) vicmp(id ir.ID, v *ir.Value, u int) {
 	r, a := &c.r, &c.a
 	o := intCmp[v.Pred]
 	t := c.v(v.Args[0]).Type
+	if t64 := t == ir.V64 || t == ir.S64; t64 && (v.Pred == ir.EQ || v.Pred == ir.NE) {
+		x0, x1 := r.zin(v.Args[0], 0, u, 4), r.zin(v.Args[0], 1, u, 4)
+		y0, y1 := r.opnd(v.Args[1], 0, u, 4), r.opnd(v.Args[1], 1, u, 4)
+		d := r.kdstEarly(id, u)
+		a.EI(x86.VPCMPD, x86.L512, uint8(d), uint8(x0), y0, 0, noMod)
+		a.EI(x86.VPCMPD, x86.L512, uint8(d), uint8(x1), y1, 0, x86.Masked(d))
+		if v.Pred == ir.NE {
+			a.X(x86.KNOTW, x86.L128, uint8(d), 0, x86.KR(d))
+		}
+		return
+	}
 	if t == ir.V32 || t == ir.S32 {
 		inst := x86.VPCMPD
 		if o.unsigned {
@@ -475,49 +531,38 @@ var tabGroup = func() *[16]uint32 {
 	return &t
 }()
 
-// vcarry is the carry of x+y+cin or the borrow of x-y-cin, for 32 or 64 bits.
+// vcarry is the carry of x+y+cin or the borrow of x-y-cin, for 32 bits or for both halves of 64.
 func (c *compiler) vcarry(id ir.ID, v *ir.Value, u int) {
 	r, a := &c.r, &c.a
 	const L = x86.L512
-	add, cmp, size, halves := x86.VPADDD, x86.VPCMPUD, 4, 1
+	halves := 1
 	if t := c.v(v.Args[0]).Type; t == ir.V64 || t == ir.S64 {
-		add, cmp, size, halves = x86.VPADDQ, x86.VPCMPUQ, 8, 2
+		halves = 2
 	}
 	k := x86.K(0)
 	if len(v.Args) > 2 && v.Args[2] != ir.NoID {
 		k = r.kin(v.Args[2], u, false)
 	}
-	var out [2]x86.K
+	d, t := r.kdstEarly(id, u), r.ktmp()
 	for i := range halves {
-		x, y := r.zin(v.Args[0], i, u, size), r.zin(v.Args[1], i, u, size)
-		d, t := r.ktmp(), r.ktmp()
+		x, y := r.zin(v.Args[0], i, u, 4), r.zin(v.Args[1], i, u, 4)
 		lhs, rhs := x, x86.V(y) // borrow: x < y, or x == y with borrow in
+		eq := rhs
 		if v.Op == ir.OpCarryAdd {
 			// x+y wraps, or x+y is all ones with carry in.
 			s := r.tmp()
-			a.E(add, L, uint8(s), uint8(x), x86.V(y), noMod)
+			a.E(x86.VPADDD, L, uint8(s), uint8(x), x86.V(y), noMod)
 			lhs, rhs = s, x86.V(x)
+			eq = x86.ML(a.Const32(0xffffffff), 0).Bcast()
 		}
-		a.EI(cmp, L, uint8(d), uint8(lhs), rhs, 1, noMod)
 		if k != 0 {
-			ki := k
-			if i == 1 {
-				ki = c.halfK(k, 1)
-			}
-			eq := rhs
-			if v.Op == ir.OpCarryAdd {
-				eq = r.constant(^uint64(0), size)
-			}
-			a.EI(cmp, L, uint8(t), uint8(lhs), eq, 0, x86.Masked(ki))
+			a.EI(x86.VPCMPUD, L, uint8(t), uint8(lhs), eq, 0, x86.Masked(k))
+		}
+		a.EI(x86.VPCMPUD, L, uint8(d), uint8(lhs), rhs, 1, noMod)
+		if k != 0 {
 			a.X(x86.KORW, x86.L128, uint8(d), uint8(d), x86.KR(t))
 		}
-		out[i] = d
-	}
-	d := r.kdst(id, u)
-	if halves == 2 {
-		a.X(x86.KUNPCKBW, x86.L128, uint8(d), uint8(out[1]), x86.KR(out[0]))
-	} else {
-		a.X(x86.KMOVW, x86.L128, uint8(d), 0, x86.KR(out[0]))
+		k = d
 	}
 }
 

@@ -12,6 +12,10 @@ func (c *compiler) classify(v *ir.Value) class {
 	switch v.Op {
 	case ir.OpConst, ir.OpPC, ir.OpLaneID, ir.OpUndef, ir.OpSplat, ir.OpTuple, ir.OpElem:
 		return classFree
+	case ir.OpPair, ir.OpZext64, ir.OpLo, ir.OpHi:
+		if isVec(v.Type) {
+			return classFree
+		}
 	case ir.OpVSet, ir.OpVGet:
 		return classVector
 	case ir.OpMSet:
@@ -63,7 +67,7 @@ const (
 // placeOf describes component k between segments.
 func (c *compiler) placeOf(k int32) place {
 	m := &c.comps[k]
-	if x, ok := c.isConst(m.id); ok {
+	if x, ok := c.compConst(k); ok {
 		return place{kind: placeConst, x: x, wide: m.wide}
 	}
 	if m.home >= 0 {
