@@ -71,23 +71,19 @@ func (a *alloc) PopulatePFN(*pagemap.Devmem) ([]uint64, error) { return a.idx, n
 func (a *alloc) page(i uint64) []byte                          { return a.d.vram[i*mm.PageSize : (i+1)*mm.PageSize] }
 
 func (a *alloc) CopyToDevmem(_ *pagemap.Devmem, src []mm.Folio, dst []uint64) error {
-	for i := range src {
-		if src[i] == nil {
-			clear(a.page(dst[i]))
-		} else {
-			copy(a.page(dst[i]), src[i].Data())
-		}
+	mem := make([]unsafe.Pointer, len(dst))
+	for i := range dst {
+		mem[i] = unsafe.Pointer(&a.page(dst[i])[0])
 	}
-	return nil
+	return CopyOut(mem, src)
 }
 
 func (a *alloc) CopyToRAM(_ *pagemap.Devmem, src []uint64, dst []mm.Folio) error {
+	mem := make([]unsafe.Pointer, len(dst))
 	for i := range dst {
-		if dst[i] != nil {
-			copy(dst[i].Data(), a.page(src[i]))
-		}
+		mem[i] = unsafe.Pointer(&a.page(src[i])[0])
 	}
-	return nil
+	return CopyIn(dst, mem)
 }
 
 func (a *alloc) Release(*pagemap.Devmem) {

@@ -100,8 +100,9 @@ type migration struct {
 	src   []mm.PFN
 	dst   []mm.Folio
 	fault *devFolio
-	outs  []uint64 // chunks of the out arena that hold the pages; page i is at outs[i/512] + i%512 pages
-	taken []bool   // entry i says that the page migrates
+	outs  []*outBlock // runs of the out arena that hold the pages; page i is page i%512 of outs[i/512]
+	taken []bool      // entry i says that the page migrates
+	has   []bool      // the staging page of i holds memory
 }
 
 func (g *migration) Src() []mm.PFN            { return g.src }
@@ -114,7 +115,7 @@ func (s *Space) newMigration(n int) *migration {
 
 // stageAt is where page i is, or would be, in the out arena.
 func (g *migration) stageAt(i int) uint64 {
-	return g.outs[i/chunkPages] + uint64(i%chunkPages)<<mm.PageShift
+	return g.outs[i/chunkPages].addr + uint64(i%chunkPages)<<mm.PageShift
 }
 
 // MigrateSetup collects the pages of a range and takes them out of the process.
@@ -210,8 +211,9 @@ func (s *Space) MigrateDevice(pages []mm.Folio) mm.Migration {
 // moveOut moves the collected system pages to the staging area. Those that cannot be moved stay.
 func (g *migration) moveOut() {
 	s := g.s
-	for range (len(g.va) + chunkPages - 1) / chunkPages {
-		g.outs = append(g.outs, s.stage.takeOut())
+	g.has = make([]bool, len(g.va))
+	for lo := 0; lo < len(g.va); lo += chunkPages {
+		g.outs = append(g.outs, s.stage.takeOut(min(chunkPages, len(g.va)-lo)))
 	}
 	for i := 0; i < len(g.va); {
 		if !g.taken[i] {
@@ -228,12 +230,13 @@ func (g *migration) moveOut() {
 	for c := range g.outs {
 		lo := c * chunkPages
 		hi := min(lo+chunkPages, len(g.va))
-		has := s.resident(g.outs[c], hi-lo)
+		has := s.resident(g.outs[c].addr, hi-lo)
 		for i := lo; i < hi; i++ {
 			if !g.taken[i] {
 				continue
 			}
 			g.src[i] = mm.PFN{Migrate: true, Writable: true}
+			g.has[i] = has[i-lo]
 			if has[i-lo] {
 				g.src[i].Folio = &sysFolio{stage: g.stageAt(i)}
 			}
@@ -373,23 +376,31 @@ func (g *migration) wake() {
 // cleanUp gives staging memory and unused destinations back.
 func (g *migration) cleanUp() {
 	for c, out := range g.outs {
-		g.s.stage.giveOut(out, uint64(min(chunkPages, len(g.va)-c*chunkPages))<<mm.PageShift)
+		lo := c * chunkPages
+		hi := min(lo+chunkPages, len(g.va))
+		g.s.stage.giveOut(out, g.has[lo:hi])
 	}
-	var in []uint64
-	for _, f := range g.dst {
+	var in, gone []uint64
+	for i, f := range g.dst {
 		switch x := f.(type) {
 		case *sysFolio:
-			if x.stage != 0 {
+			if x.home && g.taken[i] && g.src[i].Migrate {
+				gone = append(gone, x.stage)
+			} else if x.home {
 				in = append(in, x.stage)
 			}
+			x.home = false
 		case *devFolio:
 			g.s.PutFolio(x)
 		}
 	}
+	slices.Sort(in)
+	slices.Sort(gone)
 	if len(in) > 0 {
-		slices.Sort(in)
-		g.s.stage.giveIn(in)
-		g.s.stage.wait.Wake()
+		g.s.stage.giveIn(in, false)
+	}
+	if len(gone) > 0 {
+		g.s.stage.giveIn(gone, true)
 	}
 }
 
@@ -406,7 +417,9 @@ func (g *migration) putBack(pages []int) {
 			j++
 		}
 		g.s.place(g.va[i], g.stageAt(i), uint64(j-k)<<mm.PageShift)
-		k = j
+		for ; k < j; k++ {
+			g.has[pages[k]] = false
+		}
 	}
 }
 
@@ -444,6 +457,7 @@ func (s *Space) place(to, from, n uint64) {
 			done                int64
 		}{to, from, mm.PageSize, 0, 0}
 		_ = s.u.ioctl(ioCopy, unsafe.Pointer(&a))
+		s.stage.empty(from)
 		to, from, n, tries = to+mm.PageSize, from+mm.PageSize, n-mm.PageSize, 0
 	}
 }

@@ -159,6 +159,7 @@ func (s *Space) FindVMA(addr uint64) (mm.VMA, bool) {
 type sysFolio struct {
 	va    uint64
 	stage uint64 // address in the staging area, 0: in place
+	home  bool   // a staging page that AllocFolio gave
 }
 
 func (f *sysFolio) Device() (mm.Pagemap, uint64) { return nil, 0 }
@@ -191,17 +192,16 @@ func BusAddr(f mm.Folio) (addr uint64, ok bool) {
 func (s *Space) AllocFolio() (mm.Folio, error) {
 	var p uint64
 	s.stage.wait.Wait(func() bool { p = s.stage.takeIn(); return p != 0 }, sched.Forever)
-	return &sysFolio{stage: p}, nil
+	return &sysFolio{stage: p, home: true}, nil
 }
 
 // PutFolio gives a page back that was not used, or drops a device page's reference.
 func (s *Space) PutFolio(f mm.Folio) {
 	switch x := f.(type) {
 	case *sysFolio:
-		if x.stage != 0 && !s.stage.contains(x.stage) {
-			s.stage.giveIn([]uint64{x.stage})
-			s.stage.wait.Wake()
-			x.stage = 0
+		if x.home {
+			s.stage.giveIn([]uint64{x.stage}, false)
+			x.home = false
 		}
 	case *devFolio:
 		s.ptl.Lock()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"unsafe"
 
+	"github.com/pumice-gpu/pumice/kernel/buddy"
 	"github.com/pumice-gpu/pumice/kernel/mm"
 	"github.com/pumice-gpu/pumice/kernel/sched"
 	"golang.org/x/sys/unix"
@@ -18,21 +19,34 @@ const (
 )
 
 // staging is memory through which pages travel. The out arena is registered with userfaultfd, because UFFDIO_MOVE wants that of its
-// destination, and its free chunks are empty. The in arena is plain memory: its pages are filled by a copy and then moved into the
-// process, which leaves them empty again.
+// destination; the pages of the process are moved into an empty run of it. When they have been copied to the device they are not given
+// up but kept as stock: the next pages that come home are filled into them and moved into the process, so physical pages
+// go round and are not allocated and zeroed again each time. A run all of whose pages have left is empty again. The in arena is plain memory
+// for when there is no stock; its pages leave the same way.
 type staging struct {
 	u    *uffd
 	out  uint64 // address of the out arena
 	in   uint64
 	wait sched.WaitQueue
 
-	mu      sched.Mutex
-	freeOut []uint64 // chunks; guarded by mu
-	freeIn  []uint64 // pages; guarded by mu
+	mu     sched.Mutex
+	space  *buddy.Allocator // of the out arena; guarded by mu
+	stock  []uint64         // filled pages of the out arena, free to use; guarded by mu
+	owner  [chunks * chunkPages]*outBlock
+	freeIn []uint64 // pages; guarded by mu
+}
+
+// outBlock is a run of the out arena that one migration uses at a time.
+type outBlock struct {
+	addr    uint64
+	pages   int
+	blocks  []buddy.Block
+	held    int // pages that are in stock or in use as home pages; guarded by mu
+	stocked int // of those, in stock; guarded by mu
 }
 
 func newStaging(w sched.World, u *uffd) (*staging, error) {
-	s := &staging{u: u, wait: w.NewWaitQueue("staging"), mu: w.NewMutex(stagingClass)}
+	s := &staging{u: u, wait: w.NewWaitQueue("staging"), mu: w.NewMutex(stagingClass), space: buddy.New(chunks * chunkBytes)}
 	var err error
 	if s.out, err = reserve(chunks * chunkBytes); err != nil {
 		return nil, err
@@ -42,9 +56,6 @@ func newStaging(w sched.World, u *uffd) (*staging, error) {
 	}
 	if e := u.register(s.out, s.out+chunks*chunkBytes, true); e != 0 {
 		return nil, fmt.Errorf("mm/host: register staging area: %w", e)
-	}
-	for i := uint64(chunks); i > 0; i-- {
-		s.freeOut = append(s.freeOut, s.out+(i-1)*chunkBytes)
 	}
 	for i := uint64(chunks * chunkPages); i > 0; i-- {
 		s.freeIn = append(s.freeIn, s.in+(i-1)<<mm.PageShift)
@@ -70,28 +81,84 @@ func (s *staging) inside(start, end uint64) bool {
 	return start < s.out+n && s.out < end || start < s.in+n && s.in < end
 }
 
-// takeOut returns an empty chunk, waiting for one if need be.
-func (s *staging) takeOut() (c uint64) {
+// takeOut returns an empty run of n pages, at most chunkPages, waiting for one if need be.
+func (s *staging) takeOut(n int) (b *outBlock) {
 	s.wait.Wait(func() bool {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if n := len(s.freeOut); n > 0 {
-			c, s.freeOut = s.freeOut[n-1], s.freeOut[:n-1]
+		for {
+			s.mu.Lock()
+			bl, err := s.space.Alloc(uint64(n)<<mm.PageShift, 0, true)
+			if err == nil {
+				b = &outBlock{addr: s.out + bl[0].Off, pages: n, blocks: bl}
+				first := bl[0].Off >> mm.PageShift
+				for i := range uint64(n) {
+					s.owner[first+i] = b
+				}
+				s.mu.Unlock()
+				return true
+			}
+			v := s.victim()
+			s.mu.Unlock()
+			if v == nil {
+				return false
+			}
+			s.clean(v)
 		}
-		return c != 0
 	}, sched.Forever)
-	return c
+	return b
 }
 
-// giveOut empties the first n bytes of a chunk and gives it back. It is unregistered meanwhile, or emptying it would send a message.
-func (s *staging) giveOut(c, n uint64) {
-	if n > 0 {
-		s.u.unregister(c, c+chunkBytes)
-		discard(c, n)
-		_ = s.u.register(c, c+chunkBytes, true)
+// victim takes a run out of the stock all of whose pages are there; mu is held.
+func (s *staging) victim() *outBlock {
+	for _, p := range s.stock {
+		b := s.owner[(p-s.out)>>mm.PageShift]
+		if b.stocked != b.held {
+			continue
+		}
+		keep := s.stock[:0]
+		for _, q := range s.stock {
+			if q < b.addr || q >= b.addr+uint64(b.pages)<<mm.PageShift {
+				keep = append(keep, q)
+			}
+		}
+		s.stock = keep
+		return b
 	}
+	return nil
+}
+
+// clean empties a run and gives it back. It is unregistered meanwhile, or emptying it would send a message.
+func (s *staging) clean(b *outBlock) {
+	end := b.addr + uint64(b.pages)<<mm.PageShift
+	s.u.unregister(b.addr, end)
+	discard(b.addr, end-b.addr)
+	_ = s.u.register(b.addr, end, true)
 	s.mu.Lock()
-	s.freeOut = append(s.freeOut, c)
+	s.space.Free(b.blocks)
+	s.mu.Unlock()
+	s.wait.Wake()
+}
+
+// maxStock is how many pages are kept.
+const maxStock = chunks / 2 * chunkPages
+
+// giveOut ends the use of a run; has tells which pages hold memory.
+func (s *staging) giveOut(b *outBlock, has []bool) {
+	s.mu.Lock()
+	if len(s.stock)+len(has) > maxStock {
+		s.mu.Unlock()
+		s.clean(b)
+		return
+	}
+	for i := len(has) - 1; i >= 0; i-- {
+		if has[i] {
+			s.stock = append(s.stock, b.addr+uint64(i)<<mm.PageShift)
+			b.held++
+			b.stocked++
+		}
+	}
+	if b.held == 0 {
+		s.space.Free(b.blocks)
+	}
 	s.mu.Unlock()
 	s.wait.Wake()
 }
@@ -100,19 +167,47 @@ func (s *staging) giveOut(c, n uint64) {
 func (s *staging) takeIn() (p uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if n := len(s.freeIn); n > 0 {
+	if n := len(s.stock); n > 0 {
+		p, s.stock = s.stock[n-1], s.stock[:n-1]
+		s.owner[(p-s.out)>>mm.PageShift].stocked--
+	} else if n := len(s.freeIn); n > 0 {
 		p, s.freeIn = s.freeIn[n-1], s.freeIn[:n-1]
 	}
 	return p
 }
 
-// giveIn gives pages back, in the order in which takeIn will return them last first.
-func (s *staging) giveIn(pages []uint64) {
+// giveIn ends the use of pages that takeIn gave; gone: their memory has moved away. In ascending order, so that takeIn will return them so.
+func (s *staging) giveIn(pages []uint64, gone bool) {
 	s.mu.Lock()
 	for i := len(pages) - 1; i >= 0; i-- {
-		s.freeIn = append(s.freeIn, pages[i])
+		p := pages[i]
+		if !s.contains(p) {
+			s.freeIn = append(s.freeIn, p)
+			continue
+		}
+		b := s.owner[(p-s.out)>>mm.PageShift]
+		if !gone {
+			s.stock = append(s.stock, p)
+			b.stocked++
+			continue
+		}
+		if b.held--; b.held == 0 {
+			s.space.Free(b.blocks)
+		}
 	}
 	s.mu.Unlock()
+	s.wait.Wake()
+}
+
+// empty frees the memory of one page whose content was copied instead of moved.
+func (s *staging) empty(p uint64) {
+	if !s.contains(p) {
+		discard(p, mm.PageSize)
+		return
+	}
+	s.u.unregister(p, p+mm.PageSize)
+	discard(p, mm.PageSize)
+	_ = s.u.register(p, p+mm.PageSize, true)
 }
 
 func discard(a, n uint64) {
