@@ -15,7 +15,40 @@ type helper struct {
 	mu     sync.Mutex    // held by the ringer that helps; the others leave the work to workers
 	engine engine.Worker // guarded by mu
 
-	slow [256]uint64 // entries of kernels not worth it, by hash; guarded by cus.mu
+	slow [256]slowKernel // by hash of the entry; guarded by cus.mu
+}
+
+// slowKernel counts how often in a row a kernel took long. The first time it is compiled, and a busy machine makes any look slow, so
+// one that was given up is tried again now and then.
+type slowKernel struct {
+	entry   uint64
+	strikes uint8
+	skipped uint8
+}
+
+const (
+	slowStrikes = 3
+	slowRetry   = 32
+)
+
+// skip reports whether k is to be left to the workers.
+func (s *slowKernel) skip(k *dispatch) bool {
+	if s.entry != k.Entry || s.strikes < slowStrikes {
+		return false
+	}
+	if s.skipped++; s.skipped == slowRetry {
+		s.skipped, s.strikes = 0, slowStrikes-1
+	}
+	return true
+}
+
+func (s *slowKernel) ran(k *dispatch, slow bool) {
+	if s.entry != k.Entry || !slow {
+		*s = slowKernel{entry: k.Entry}
+	}
+	if slow && s.strikes < slowStrikes {
+		s.strikes++
+	}
 }
 
 const (
@@ -24,7 +57,7 @@ const (
 	helpSlow   = 60 * time.Microsecond  // of one turn of a work-group
 )
 
-func (h *helper) at(k *dispatch) *uint64 { return &h.slow[(k.Entry>>8)%uint64(len(h.slow))] }
+func (h *helper) at(k *dispatch) *slowKernel { return &h.slow[(k.Entry>>8)%uint64(len(h.slow))] }
 
 // help ends the ringer's promise (cus.ring) to look for work.
 func (c *cus) help() {
@@ -57,9 +90,7 @@ func (c *cus) helpLocked() {
 		was := now
 		now = c.dev.sched.Now()
 		c.mu.Lock()
-		if o != groupFinished || now-was > helpSlow {
-			*h.at(g.k) = g.k.Entry
-		}
+		h.at(g.k).ran(g.k, o != groupFinished || now-was > helpSlow)
 		done := c.take(g, o)
 		c.mu.Unlock()
 		if done != nil {
@@ -80,7 +111,7 @@ func (c *cus) small() *group {
 	}
 	k := c.list[0]
 	s := &k.sched
-	if k.total-s.next > helpGroups || len(s.ready) > 0 || *c.helper.at(k) == k.Entry || s.next == k.total {
+	if k.total-s.next > helpGroups || len(s.ready) > 0 || s.next == k.total || c.helper.at(k).skip(k) {
 		return nil
 	}
 	return c.place(k)
