@@ -114,10 +114,15 @@ func (k *machineCode) launch(name string, groups int, args ...uint64) {
 			w.Bind(unsafe.Pointer(&state[i*size/4]), lanes, nv, nv)
 			w.Space, w.Target, w.PC, w.Fuel = k.space, k.target, entry, 1<<40
 			w.SetEXEC(^uint64(0) >> (64 - lanes))
+			w.Env = testEnv{}
 			w.S[isa.SRegMODE] = rsrc1 >> 12 & 0xff
 			w.S[isa.SRegMODE] |= rsrc1>>21&1<<8 | rsrc1>>23&1<<9
 			if ldsSize > 0 {
 				w.LDS, w.LDSLen = uint64(uintptr(unsafe.Pointer(&lds[0]))), uint64(ldsSize)
+			}
+			if k.target.ArchFlat {
+				at := k.mem.base + uint64(scratch+i*lanes*private)
+				w.S[isa.SRegFlatScratchLo], w.S[isa.SRegFlatScratchHi] = uint32(at), uint32(at>>32)
 			}
 			n := 0
 			put := func(on bool, x ...uint32) {
@@ -144,7 +149,7 @@ func (k *machineCode) launch(name string, groups int, args ...uint64) {
 			put(rsrc2>>8&1 != 0, 0)
 			put(rsrc2>>9&1 != 0, 0)
 			put(rsrc2>>10&1 != 0, 0)
-			put(rsrc2&1 != 0, uint32(i*lanes*private))
+			put(rsrc2&1 != 0 && !k.target.ArchFlat, uint32(i*lanes*private))
 			for l := range lanes {
 				w.VGPR(0)[l] = uint32(i*lanes + l)
 			}
@@ -171,11 +176,21 @@ func (k *machineCode) launch(name string, groups int, args ...uint64) {
 	k.top = top
 }
 
+// testEnv is a compute unit that answers nothing of interest.
+type testEnv struct{}
+
+func (testEnv) HWReg(*wave.Wave, uint32) uint32     { return 0 }
+func (testEnv) SetHWReg(*wave.Wave, uint32, uint32) {}
+func (testEnv) Time(uint64) uint64                  { return 0 }
+func (testEnv) Msg(*wave.Wave, uint32, uint32)      {}
+func (testEnv) MsgRtn(*wave.Wave, uint32) uint64    { return 0 }
+
 func slice[T any](k *machineCode, at, n int) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(&k.mem.buf[at])), n)
 }
 
-var targets = []struct{ cpu, opt string }{{"gfx90a", "-O3"}, {"gfx90a", "-O0"}, {"gfx906", "-O3"}, {"gfx906", "-O0"}, {"gfx1030", "-O3"}, {"gfx1030", "-O0"}}
+var targets = []struct{ cpu, opt string }{{"gfx90a", "-O3"}, {"gfx90a", "-O0"}, {"gfx906", "-O3"}, {"gfx906", "-O0"}, {"gfx1030", "-O3"}, {"gfx1030", "-O0"},
+	{"gfx1100", "-O3"}, {"gfx1100", "-O0"}, {"gfx900", "-O0"}, {"gfx940", "-O3"}, {"gfx940", "-O0"}}
 
 // TestCompiled runs compiled kernels from machine code, against Go.
 func TestCompiled(t *testing.T) {
