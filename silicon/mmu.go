@@ -216,7 +216,7 @@ func (v *vm) use(va, n uint64, a mem.Access, f func(b []byte)) (err error) {
 	}
 	v.guard.RLock()
 	defer v.guard.RUnlock()
-	defer catch(va, a, &err)()
+	defer caught(debug.SetPanicOnFault(true), va, a, &err)
 	for n > 0 {
 		p, m, _, fault := v.Translate(va, a)
 		if fault != nil {
@@ -230,17 +230,15 @@ func (v *vm) use(va, n uint64, a mem.Access, f func(b []byte)) (err error) {
 	return nil
 }
 
-// catch turns a fault of this process (system memory that went away under the page tables) into a memory fault.
-func catch(va uint64, a mem.Access, err *error) func() {
-	old := debug.SetPanicOnFault(true)
-	return func() {
-		debug.SetPanicOnFault(old)
-		if r := recover(); r != nil {
-			if _, ok := r.(interface{ Addr() uintptr }); !ok {
-				panic(r)
-			}
-			*err = &mem.Fault{VA: va, Access: a, Kind: mem.FaultNotPresent, Lane: -1}
+// caught ends an access that began with debug.SetPanicOnFault(true): it turns a fault of this process (system memory that went away under
+// the page tables) into a memory fault. It is deferred directly, without a closure: there are several accesses in a launch.
+func caught(old bool, va uint64, a mem.Access, err *error) {
+	debug.SetPanicOnFault(old)
+	if r := recover(); r != nil {
+		if _, ok := r.(interface{ Addr() uintptr }); !ok {
+			panic(r)
 		}
+		*err = &mem.Fault{VA: va, Access: a, Kind: mem.FaultNotPresent, Lane: -1}
 	}
 }
 
@@ -251,7 +249,7 @@ func (v *vm) word(va, n uint64, a mem.Access, f func(p unsafe.Pointer)) (err err
 	}
 	v.guard.RLock()
 	defer v.guard.RUnlock()
-	defer catch(va, a, &err)()
+	defer caught(debug.SetPanicOnFault(true), va, a, &err)
 	p, _, _, fault := v.Translate(va, a)
 	if fault != nil {
 		fault.Lane = -1

@@ -2,6 +2,7 @@ package silicon
 
 import (
 	"errors"
+	"runtime/debug"
 	"sync/atomic"
 	"unsafe"
 
@@ -323,7 +324,7 @@ func (e *sdmaQueue) observe(dst, src, n, begin uint64) {
 func (v *vm) copy(dst, src, n uint64) (err error) {
 	v.guard.RLock()
 	defer v.guard.RUnlock()
-	defer catch(dst, mem.Write, &err)()
+	defer caught(debug.SetPanicOnFault(true), dst, mem.Write, &err)
 	for n > 0 {
 		from, have, _, f := v.Translate(src, mem.Read)
 		if f == nil {
