@@ -43,6 +43,12 @@ func Add(k ir.Kind, e ir.FP, a, b uint64) uint64 {
 			if r := math.Float64frombits(a) + math.Float64frombits(b); r == r {
 				return math.Float64bits(r)
 			}
+		case ir.F16:
+			if !isNaN16(a) && !isNaN16(b) && e&ir.FPOvfl == 0 {
+				if r := half32(a) + half32(b); r == r {
+					return halfBits32(r)
+				}
+			}
 		}
 	}
 	f := formatOf(k, e)
@@ -83,6 +89,12 @@ func Mul(k ir.Kind, e ir.FP, a, b uint64) uint64 {
 		case ir.F64:
 			if r := math.Float64frombits(a) * math.Float64frombits(b); r == r {
 				return math.Float64bits(r)
+			}
+		case ir.F16:
+			if !isNaN16(a) && !isNaN16(b) && e&ir.FPOvfl == 0 {
+				if r := half32(a) * half32(b); r == r {
+					return halfBits32(r)
+				}
 			}
 		}
 	}
@@ -125,6 +137,12 @@ func FMA(k ir.Kind, e ir.FP, a, b, c uint64) uint64 {
 		case ir.F64:
 			if r := math.FMA(math.Float64frombits(a), math.Float64frombits(b), math.Float64frombits(c)); r == r {
 				return math.Float64bits(r)
+			}
+		case ir.F16:
+			if !isNaN16(a) && !isNaN16(b) && !isNaN16(c) {
+				if r, ok := fma16(a, b, c); ok && e&ir.FPOvfl == 0 {
+					return r
+				}
 			}
 		}
 	}

@@ -23,8 +23,11 @@ func Cvt(from, to ir.Kind, e ir.FP, a uint64) uint64 {
 }
 
 func floatToFloat(from, to ir.Kind, e ir.FP, a uint64) uint64 {
-	if from == ir.F16 && to == ir.F32 && a&0x7c00 != 0 && a&0x7c00 != 0x7c00 {
-		return a&0x8000<<16 | (a&0x7fff)<<13 + 112<<23
+	if from == ir.F16 && to == ir.F32 && e&ir.FPFlushIn == 0 && !isNaN16(a) {
+		return uint64(math.Float32bits(half32(a)))
+	}
+	if from == ir.F32 && plainHalf(to, e) && a&0x7fffffff <= 0x7f800000 {
+		return halfBits32(math.Float32frombits(uint32(a)))
 	}
 	if from == ir.F64 && to == ir.F32 && plain(e) {
 		if r := float32(math.Float64frombits(a)); r == r {

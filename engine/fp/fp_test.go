@@ -565,3 +565,61 @@ func BenchmarkFMASlow(b *testing.B) {
 		FMA(ir.F32, 3, 0x3f800001, 0x3f812345, 0x3f000000)
 	}
 }
+
+// Every f16 number goes to f32 and back, and every f32 near the range of f16 is rounded as the general way rounds it.
+func TestHalfFast(t *testing.T) {
+	for a := range uint64(1 << 16) {
+		if isNaN16(a) {
+			continue
+		}
+		x := half32(a)
+		want := uint64(0)
+		if !fmtF16.isInf(a) {
+			want = fmtF64.pack(0, fmtF16.unpack(a))
+		} else {
+			want = fmtF64.inf(a&0x8000 != 0)
+		}
+		if got := math.Float64bits(float64(x)); got != want {
+			t.Fatalf("%#x is %v (%#x), want %#x", a, x, got, want)
+		}
+		if back := halfBits32(x); back != a {
+			t.Fatalf("%#x -> %v -> %#x", a, x, back)
+		}
+	}
+	r := rand.New(rand.NewPCG(31, 31))
+	for range 500_000 {
+		u := uint32(0x33000000+r.Uint32N(0x14900000)) | r.Uint32()&(1<<31)
+		if r.IntN(3) == 0 {
+			u = u&^0x1fff | []uint32{0x1000, 0xfff, 0x1001}[r.IntN(3)] // half-way and next to it
+		}
+		if got, want := halfBits32(math.Float32frombits(u)), fmtF16.pack(0, fmtF32.unpack(uint64(u))); got != want {
+			t.Fatalf("%#x to f16 = %#x, want %#x", u, got, want)
+		}
+	}
+	v := &vectors{&fmtF16, r}
+	for range 500_000 {
+		a, b, c := v.one(), v.one(), v.one()
+		if isNaN16(a) || isNaN16(b) || isNaN16(c) {
+			continue
+		}
+		n, special, want := fmtF16.fma(0, a, b, c)
+		if !special {
+			want = fmtF16.pack(0, n)
+		}
+		if got, ok := fma16(a, b, c); ok && got != want {
+			t.Fatalf("fma %#x %#x %#x = %#x, want %#x", a, b, c, got, want)
+		}
+	}
+}
+
+func BenchmarkF16(b *testing.B) {
+	for b.Loop() {
+		FMA(ir.F16, 0, 0x3c01, 0x3c12, 0x3800)
+	}
+}
+
+func BenchmarkRcp(b *testing.B) {
+	for b.Loop() {
+		Rcp(ir.F32, 0, 0x3f812345)
+	}
+}

@@ -28,12 +28,17 @@ func toFloat64(k ir.Kind, a uint64) float64 {
 	case ir.BF16:
 		return float64(math.Float32frombits(uint32(a) << 16))
 	}
-	return math.Float64frombits(Cvt(k, ir.F64, 0, a))
+	return float64(half32(a))
 }
 
 // fromFloat64 rounds x to k.
 func fromFloat64(k ir.Kind, e ir.FP, x float64) uint64 {
 	f := formatOf(k, e)
+	if k == ir.F32 && x == x {
+		if r, ok := plain32(x); ok && e.Round() == 0 {
+			return r
+		}
+	}
 	b := math.Float64bits(x)
 	switch {
 	case x != x:

@@ -400,6 +400,47 @@ func runLanes(m *machine, in *inst) bool {
 	return true
 }
 
+// runFn is runLanes for per-lane arguments only; results are written as lanes are done, arguments of a lane read first.
+func runFn(m *machine, in *inst) bool {
+	k := m.mask(in.mask)
+	a0, b0, c0, e0 := &zeroLanes, &zeroLanes, &zeroLanes, &zeroLanes
+	a1, b1, c1, e1 := a0, a0, a0, a0
+	side := func(r *[2]ref, w uint8, lo, hi **lanes) {
+		if w != argNone {
+			*lo = m.lanes(r[0])
+			if w == argV64 {
+				*hi = m.lanes(r[1])
+			}
+		}
+	}
+	side(&in.a, in.w[0], &a0, &a1)
+	side(&in.b, in.w[1], &b0, &b1)
+	side(&in.c, in.w[2], &c0, &c1)
+	side(&in.e, in.w[3], &e0, &e1)
+	d0 := m.lanes(in.d[0])
+	wide := in.res == argV64
+	d1 := d0
+	if wide {
+		d1 = m.lanes(in.d[1])
+	}
+	fn := in.fn
+	for l := range m.n {
+		l &= 63
+		if k>>uint(l)&1 == 0 {
+			continue
+		}
+		x := fn(uint64(a0[l])|uint64(a1[l])<<32, uint64(b0[l])|uint64(b1[l])<<32, uint64(c0[l])|uint64(c1[l])<<32, uint64(e0[l])|uint64(e1[l])<<32)
+		d0[l] = uint32(x)
+		if wide {
+			d1[l] = uint32(x >> 32)
+		}
+	}
+	return true
+}
+
+// zeroLanes stands for absent arguments; nothing writes it.
+var zeroLanes lanes
+
 // runLanesM collects one bit from each lane.
 func runLanesM(m *machine, in *inst) bool {
 	var r uint64

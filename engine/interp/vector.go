@@ -34,14 +34,19 @@ func fast(in *inst, v *ir.Value, width int) {
 		if k == nil {
 			k = loop32(v)
 		}
-		if k != nil {
-			in.run, in.k32 = runV32, k
+		if k == nil {
+			in.run = runFn
+			return
 		}
+		in.run, in.k32 = runV32, k
 		return
 	}
 	if k := loop64(v, width); k != nil {
 		in.run, in.k64 = runV64, k
+		return
 	}
+	// No loop of its own: one around the lane function, without asking in every lane what the arguments are.
+	in.run = runFn
 }
 
 func fastMask(in *inst, v *ir.Value, width int) {
