@@ -17,10 +17,14 @@ func TestMain(m *testing.M) {
 // TestScripts runs testdata/script/*.txtar. In them `pumice` is this build of the command. With the stub beside it a
 // program sees virtual GPUs; scripts that need that begin with [!stub] skip.
 func TestScripts(t *testing.T) {
-	stub := builtStub(t)
+	stub := built(t, "bin/libpumice-stub.so")
+	examples := built(t, "build/examples/O3/vectoradd")
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
+			if examples != "" {
+				e.Setenv("EXAMPLES", filepath.Dir(examples))
+			}
 			if stub == "" {
 				return nil
 			}
@@ -41,6 +45,8 @@ func TestScripts(t *testing.T) {
 			switch cond {
 			case "stub":
 				return stub != "", nil
+			case "examples":
+				return stub != "" && examples != "", nil
 			case "rocminfo":
 				_, err := exec.LookPath("rocminfo")
 				return err == nil, nil
@@ -50,19 +56,20 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// builtStub is the stub that `make build` has left, or "". In CI (PUMICE_TEST_ALL) it has to be there.
-func builtStub(t *testing.T) string {
-	stub, err := filepath.Abs("../../bin/libpumice-stub.so")
+// built is the absolute path of what `make build examples` has left, or "" when it has not been run. In CI (PUMICE_TEST_ALL)
+// it has to be there.
+func built(t *testing.T, name string) string {
+	path, err := filepath.Abs(filepath.Join("../..", name))
 	if err == nil {
-		_, err = os.Stat(stub)
+		_, err = os.Stat(path)
 	}
 	if err != nil {
 		if os.Getenv("PUMICE_TEST_ALL") != "" {
-			t.Fatalf("`make build` has not been run: %v", err)
+			t.Fatalf("`make build examples` has not been run: %v", err)
 		}
 		return ""
 	}
-	return stub
+	return path
 }
 
 func TestParseRun(t *testing.T) {

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/pumice-gpu/pumice/engine/isa"
 	"github.com/pumice-gpu/pumice/kernel/amdgpu"
 	"github.com/pumice-gpu/pumice/kernel/kfd"
 	"github.com/pumice-gpu/pumice/kernel/sched"
+	"github.com/pumice-gpu/pumice/kernel/uaccess"
 	"github.com/pumice-gpu/pumice/silicon"
 	"github.com/pumice-gpu/pumice/silicon/profile"
 )
@@ -36,9 +38,12 @@ func New(profiles []*profile.Profile) (m *Machine, err error) {
 		return m, err
 	}
 	var devices []*amdgpu.Device
-	for _, p := range profiles {
+	code := &codeMap{memory: uaccess.Process{}}
+	for i, p := range profiles {
 		line := &amdgpu.Line{}
-		chip, err := silicon.New(p, silicon.Config{Engine: e, Interrupt: line.Raise})
+		report := &reporter{out: os.Stderr, gpu: p.Name, isa: isa.TargetByName(p.Target), code: code}
+		report.around = func(va uint64) (holding, below, above [2]uint64) { return m.Driver.Around(i, va) }
+		chip, err := silicon.New(p, silicon.Config{Engine: e, Interrupt: line.Raise, Hooks: silicon.Hooks{WaveFault: report.fault}})
 		if err != nil {
 			return m, fmt.Errorf("%s: %w", p.Name, err)
 		}

@@ -43,6 +43,21 @@ func (d *Driver) fault(n *node, e ih.Entry) {
 	}
 }
 
+// Around finds the mappings of the process on the index-th device that hold va, end at or before it, and start after it: address
+// and size, size 0 where there is none.
+func (d *Driver) Around(index int, va uint64) (holding, below, above [2]uint64) {
+	p := d.irqProc.Load()
+	if p == nil || index < 0 || index >= len(p.pdds) || p.pdds[index].vm == nil {
+		return holding, below, above
+	}
+	vm := p.pdds[index].vm
+	if start, size, _, ok := vm.Find(va); ok {
+		return [2]uint64{start, size}, below, above
+	}
+	below, above = vm.Neighbours(va)
+	return holding, below, above
+}
+
 // vmFault is a fault that the page tables had no answer for.
 func (d *Driver) vmFault(n *node, p *process, e *ih.Entry) {
 	pd := p.pdds[n.index-1]
