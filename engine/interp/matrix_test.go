@@ -56,6 +56,8 @@ var matrixShapes = []matrixShape{
 		func(l, r int) (int, int, int) { return 0, 4*r + l/16, l % 16 }, 4),
 	mfma("4x4x4_4b f64", 4, 4, 4, 4, ir.F64, ir.F64, 2, func(l, e int) (int, int, int) { return l / 4 % 4, l % 4, l / 16 }, 1,
 		func(l, r int) (int, int, int) { return l / 4 % 4, l / 16, l % 4 }, 1),
+	{name: "16x16x8 xf32", m: ir.Matrix{M: 16, N: 16, K: 8, Blocks: 1, A: ir.F32, B: ir.F32, C: ir.F32, Gen: 3, XF32: true}, lanes: 64, regsA: 2,
+		regsC: 4, elemsA: 2, elemsC: 4, aAt: func(l, e int) (int, int, int) { return 0, l % 16, 2*(l/16) + e }, cAt: c16},
 	{name: "wmma f32 f16 gfx11", m: ir.Matrix{M: 16, N: 16, K: 16, Blocks: 1, A: ir.F16, B: ir.F16, C: ir.F32, Gen: 11, WMMA: true}, lanes: 32, regsA: 8,
 		regsC: 8, elemsA: 16, elemsC: 8, aAt: func(l, e int) (int, int, int) { return 0, l % 16, e },
 		cAt: func(l, r int) (int, int, int) { return 0, 2*r + l/16, l % 16 }},

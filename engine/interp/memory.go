@@ -69,12 +69,9 @@ func (m *machine) translate(in *inst, k uint64, width uint64, acc mem.Access, wh
 		return true
 	}
 	if space == ir.GDS {
-		//fidelity: refused gds: no engine memory stands for it; reads give 0
-		for l := range m.n {
-			m.kind[l&63] = toNone
-		}
-		m.allHost = false
-		return true
+		//fidelity: refused gds: no memory stands for the global data share
+		m.exit, m.text = ir.ExitIllegal, "the global data share (GDS) is not implemented"
+		return false
 	}
 	lastPage, delta := ^uint64(0), uint64(0)
 	for kk := k; kk != 0; kk &= kk - 1 {

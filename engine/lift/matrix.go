@@ -68,7 +68,7 @@ func matrixRule(c *ictx, _ []string) error {
 	m := s.Matrix
 	m.CBSZ, m.ABID, m.BLGP = c.in.CBSZ, c.in.ABID, c.in.BLGP
 	m.Neg, m.NegHi, m.Clamp = c.in.Neg, c.in.NegHi, c.in.Clamp
-	m.WMMA = s.wmma
+	m.WMMA, m.XF32 = s.wmma, s.xf32
 	switch {
 	case s.wmma && c.gen >= isa.GFX12:
 		m.Gen = 12
@@ -81,7 +81,7 @@ func matrixRule(c *ictx, _ []string) error {
 	default:
 		m.Gen = 1
 	}
-	if s.Sparse || s.xf32 || len(c.src) < 3 || len(c.dst) < 1 {
+	if s.Sparse || len(c.src) < 3 || len(c.dst) < 1 {
 		return fmt.Errorf("%w", errNoMeaning)
 	}
 	// Registers of C and D.
