@@ -231,7 +231,7 @@ func (g *gpu) launch(name string, grid, block [2]int, arg []byte) {
 	target := g.target.Wave(lanes)
 	for gy := range grid[1] {
 		for gx := range grid[0] {
-			clear(g.lds)
+			clear(g.lds[:ki.GroupSegmentFixedSize])
 			state := make([]int, nw) // 0 ready, 1 barrier, 2 ended
 			for i := range waves {
 				w := &waves[i]
@@ -357,6 +357,16 @@ var jobs = []job{
 		fillFloats(ab, 1)
 		fillFloats(bb, 2)
 		g.launch("sgemm64", [2]int{2, 2}, [2]int{256, 1}, args(n, k, a, b, c))
+		return cb
+	}},
+	{"sgemm64v", func(g *gpu) []byte {
+		const n, k = 128, 64
+		a, ab := g.alloc(4 * n * k)
+		b, bb := g.alloc(4 * k * n)
+		c, cb := g.alloc(4 * n * n)
+		fillFloats(ab, 1)
+		fillFloats(bb, 2)
+		g.launch("sgemm64v", [2]int{2, 2}, [2]int{256, 1}, args(n, k, a, b, c))
 		return cb
 	}},
 	{"reduce", func(g *gpu) []byte {

@@ -301,3 +301,98 @@ func (c *compiler) ldsStore(id ir.ID, v *ir.Value, u int) {
 	a.E(x86.VPSCATTERDD, L, uint8(x), 0, x86.MV(lds, t, 1, 0), x86.Masked(kk))
 	a.Bind(done)
 }
+
+// canLDSWide tells whether ldsStoreWide knows the store.
+func (c *compiler) canLDSWide(v *ir.Value) bool {
+	if v.Args[0] != ir.NoID || v.Args[1] == ir.NoID || v.Imm&ir.OffSigned != 0 || int32(v.Imm) < 0 ||
+		v.Width != 8 && v.Width != 12 && v.Width != 16 {
+		return false
+	}
+	ks := append(append([]int32(nil), c.vals[v.Args[1]].comps...), c.vals[v.Args[3]].comps...)
+	for _, k := range ks {
+		if c.comps[k].kind != compZ {
+			return false
+		}
+	}
+	return len(ks) == 1+int(v.Width)/4
+}
+
+// ldsStoreWide stores 8, 12 or 16 bytes a lane, as an operation of the whole wave: lanes may overlap in part, and then
+// the order of lanes counts, so all that is not contiguous goes lane by lane.
+func (c *compiler) ldsStoreWide(id ir.ID, v *ir.Value) {
+	a := &c.a
+	const L = x86.L512
+	x := &access{c: c, id: id, v: v, w: int32(v.Width), store: true, offs: c.vals[v.Args[1]].comps}
+	data := c.vals[v.Args[3]].comps
+	a.G(x86.MOV, 8, x86.RDX, x86.M(rState, offLDS))
+	c.ldsLimit(int32(v.Imm) + x.w - 1)
+	a.E(x86.VPBROADCASTDG, L, 8, 0, x86.R(x86.RAX), noMod) // bound for whole accesses
+	a.G(x86.MOV, 8, x86.R15, x86.M(rState, offLDSLen))
+	a.Alu(x86.XOR, 4, rStrip, x86.R(rStrip))
+	a.Alu(x86.XOR, 4, rMask, x86.R(rMask))
+	top, next, single, loop := a.NewLabel(), a.NewLabel(), a.NewLabel(), a.NewLabel()
+	if y, ok := c.isConst(v.Args[2]); ok {
+		a.LeaL(x86.R12, a.Const64(y), 0)
+	} else {
+		a.G(x86.LEA, 8, x86.R12, c.memOf(c.vals[v.Args[2]].comps[0]))
+	}
+	a.Bind(top)
+	a.X(x86.KMOVWL, x86.L128, 1, 0, x86.MX(x86.R12, rMask, 1, 0))
+	a.E(x86.VMOVDQU32, L, 0, 0, x.at(x.offs[0]), noMod)
+	for i, k := range data {
+		a.E(x86.VMOVDQU32, L, uint8(i)+1, 0, x.at(k), noMod)
+	}
+	if x.w != 12 {
+		a.EI(x86.VPCMPUD, L, 2, 0, x86.V(8), 1, x86.Masked(1))
+		a.E(x86.VPSUBD, L, 5, 0, c.table(laneTimes(uint32(x.w))), noMod)
+		a.EI(x86.VPCMPD, L, 2, 5, x.at(x.offs[0]).Bcast(), 0, x86.Masked(2))
+		a.X(x86.KORTESTW, x86.L128, 2, 0, x86.KR(2))
+		a.Jcc(x86.AE, single)
+		a.E(x86.VMOVDS, x86.L128, 0, 0, x86.R(x86.R8), noMod)
+		p := func(i int) x86.RM { return x86.MX(x86.RDX, x86.R8, 1, int32(v.Imm)+64*int32(i)) }
+		if x.w == 8 {
+			for i, t := range []*[16]uint32{tabPairLo, tabPairHi} {
+				a.E(x86.VMOVDQU32, L, 3, 0, c.table(t), noMod)
+				a.E(x86.VPERMI2D, L, 3, 1, x86.V(2), noMod)
+				a.E(x86.VMOVDQU32S, L, 3, 0, p(i), noMod)
+			}
+		} else {
+			for i := range uint8(4) {
+				a.E(x86.VMOVDQU32, L, i, 0, x86.V(x86.Vec(i+1)), noMod)
+			}
+			x.interleave4()
+			for i := range 4 {
+				a.E(x86.VMOVDQU32S, L, uint8(i), 0, p(i), noMod)
+			}
+		}
+		a.Jmp(next)
+	}
+	a.Bind(single)
+	a.X(x86.KMOVGW, x86.L128, uint8(x86.R14), 0, x86.KR(1))
+	a.GS(x86.TEST, 4, x86.R(x86.R14), x86.R14)
+	a.Jcc(x86.E, next)
+	a.E(x86.VMOVDQU32S, L, 0, 0, x86.M(rFrame, tmpAddr), noMod)
+	for i := range data {
+		a.E(x86.VMOVDQU32S, L, uint8(i)+1, 0, x86.M(rFrame, tmpData+64*int32(i)), noMod)
+	}
+	a.Bind(loop)
+	a.G(x86.TZCNT, 4, x86.RCX, x86.R(x86.R14))
+	a.G(x86.MOV, 4, x86.R8, x86.MX(rFrame, x86.RCX, 4, tmpAddr))
+	a.AluI(x86.ADD, 4, x86.R(x86.R8), int32(v.Imm))
+	for i := range data {
+		skip := a.NewLabel()
+		a.G(x86.LEA, 8, x86.RAX, x86.M(x86.R8, 4*int32(i)+4))
+		a.Alu(x86.CMP, 8, x86.RAX, x86.R(x86.R15))
+		a.Jcc(x86.A, skip)
+		a.G(x86.MOV, 4, x86.RAX, x86.MX(rFrame, x86.RCX, 4, tmpData+64*int32(i)))
+		a.GS(x86.MOVS, 4, x86.MX(x86.RDX, x86.R8, 1, 4*int32(i)), x86.RAX)
+		a.Bind(skip)
+	}
+	a.GV(x86.BLSR, 4, 0, x86.R14, x86.R(x86.R14))
+	a.Jcc(x86.NE, loop)
+	a.Bind(next)
+	a.AluI(x86.ADD, 8, x86.R(rStrip), 64)
+	a.AluI(x86.ADD, 8, x86.R(rMask), 2)
+	a.AluI(x86.CMP, 4, x86.R(rStrip), int32(64*c.strips))
+	a.Jcc(x86.NE, top)
+}

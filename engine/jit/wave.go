@@ -150,6 +150,10 @@ func (c *compiler) waveOp(id ir.ID) {
 			c.global(id, v)
 			return
 		}
+		if v.Op == ir.OpStore && v.Space == ir.LDS && c.canLDSWide(v) {
+			c.ldsStoreWide(id, v)
+			return
+		}
 		c.helper(id)
 	default:
 		c.helper(id)

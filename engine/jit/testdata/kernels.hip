@@ -127,3 +127,32 @@ extern "C" __global__ void wide(const float4 *a, float4 *b, const char3 *c, unsi
     d[i] = t.x + t.y * t.z;
     e[i] = (short)(t.x - t.z);
 }
+
+// sgemm64 with 16-byte global loads.
+extern "C" __global__ void sgemm64v(int n, int k, const float *a, const float *b, float *c) {
+    __shared__ float as[16][64];
+    __shared__ float bs[16][64];
+    const int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
+    const int row0 = blockIdx.y * 64, col0 = blockIdx.x * 64;
+    const int ar = threadIdx.x / 4, ac = threadIdx.x % 4 * 4;
+    const float *ap = a + size_t(row0 + ar) * k + ac;
+    const float *bp = b + size_t(ty) * n + col0 + tx * 4;
+    float acc[4][4] = {};
+    for (int t = 0; t < k; t += 16) {
+        float4 x = *(const float4 *)ap, y = *(const float4 *)bp;
+        ap += 16;
+        bp += size_t(16) * n;
+        as[ac][ar] = x.x, as[ac + 1][ar] = x.y, as[ac + 2][ar] = x.z, as[ac + 3][ar] = x.w;
+        *(float4 *)&bs[ty][tx * 4] = y;
+        __syncthreads();
+        for (int s = 0; s < 16; s++) {
+            float x[4], y[4];
+            for (int i = 0; i < 4; i++) x[i] = as[s][ty * 4 + i], y[i] = bs[s][tx * 4 + i];
+            for (int i = 0; i < 4; i++)
+                for (int j = 0; j < 4; j++) acc[i][j] += x[i] * y[j];
+        }
+        __syncthreads();
+    }
+    for (int i = 0; i < 4; i++)
+        *(float4 *)&c[size_t(row0 + ty * 4 + i) * n + col0 + tx * 4] = make_float4(acc[i][0], acc[i][1], acc[i][2], acc[i][3]);
+}
