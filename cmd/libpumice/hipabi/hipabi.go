@@ -12,6 +12,7 @@ package hipabi
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,6 +37,14 @@ static void *pumice_hip_thread(void) {
 static void call_host(void *f, void *data) { ((void (*)(void *))f)(data); }
 static void call_stream(void *f, void *stream, int status, void *data) {
     ((void (*)(void *, int, void *))f)(stream, status, data);
+}
+static void call_service(void *f, uint64_t *out, const uint64_t *in) {
+    ((void (*)(uint64_t *, const uint64_t *))f)(out, in);
+}
+static void pumice_write(int err, const void *b, size_t n) {
+    FILE *f = err ? stderr : stdout;
+    fwrite(b, 1, n, f);
+    fflush(f);
 }
 static void pumice_move(void *d, void *s, size_t n) { memmove(d, s, n); }
 static void pumice_set(void *d, int v, size_t n) { memset(d, v, n); }
@@ -68,6 +77,19 @@ func api() *hip.API {
 	once.Do(func() {
 		clr.CopyHost = func(dst, src, n uint64) { C.pumice_move(ptr(dst), ptr(src), C.size_t(n)) }
 		clr.SetHost = func(dst uint64, v byte, n uint64) { C.pumice_set(ptr(dst), C.int(v), C.size_t(n)) }
+		clr.WriteText = func(stderr bool, b []byte) {
+			if len(b) == 0 {
+				return
+			}
+			e := C.int(0)
+			if stderr {
+				e = 1
+			}
+			C.pumice_write(e, unsafe.Pointer(&b[0]), C.size_t(len(b)))
+		}
+		clr.CallHost = func(f uint64, out *[2]uint64, in *[7]uint64) {
+			C.call_service(ptr(f), (*C.uint64_t)(&out[0]), (*C.uint64_t)(&in[0]))
+		}
 		rt, err := Start()
 		if err != nil {
 			fmt.Fprintf(os.Stderr, "pumice: %v\n", err)
