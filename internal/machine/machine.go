@@ -43,7 +43,13 @@ func New(profiles []*profile.Profile) (m *Machine, err error) {
 		line := &amdgpu.Line{}
 		report := &reporter{out: os.Stderr, gpu: p.Name, isa: isa.TargetByName(p.Target), code: code}
 		report.around = func(va uint64) (holding, below, above [2]uint64) { return m.Driver.Around(i, va) }
-		chip, err := silicon.New(p, silicon.Config{Engine: e, Interrupt: line.Raise, Hooks: silicon.Hooks{WaveFault: report.fault}})
+		chip, err := silicon.New(p, silicon.Config{
+			Engine:    e,
+			Interrupt: line.Raise,
+			// What is above the card's own size is where migrated pages live; the memory is sparse.
+			VRAMSize: p.Memory.Bytes + p.Memory.Bytes/4,
+			Hooks:    silicon.Hooks{WaveFault: report.fault},
+		})
 		if err != nil {
 			return m, fmt.Errorf("%s: %w", p.Name, err)
 		}
