@@ -160,3 +160,25 @@ func BenchmarkAddressing(b *testing.B) {
   %16 = mset %15 imm=106`
 	benchLoop(b, loopOf(s), 6, nil)
 }
+
+// BenchmarkFMA64 is four independent chains in f64.
+func BenchmarkFMA64(b *testing.B) {
+	var s strings.Builder
+	s.WriteString("  %1:m = mget imm=126\n  %2:v32 = vget imm=20\n  %3:v32 = vget imm=21\n  %4:v64 = pair %2, %3\n")
+	for i := range 4 {
+		n := 10 + 10*i
+		fmt.Fprintf(&s, "  %%%d:v32 = vget imm=%d\n  %%%d:v32 = vget imm=%d\n  %%%d:v64 = pair %%%d, %%%d\n", n, 2*i, n+1, 2*i+1, n+2, n, n+1)
+		fmt.Fprintf(&s, "  %%%d:v64 = fma %%%d, %%4, %%4 kind=f64\n  %%%d:v32 = lo %%%d\n  %%%d:v32 = hi %%%d\n", n+3, n+2, n+4, n+3, n+5, n+3)
+		fmt.Fprintf(&s, "  %%%d = vset %%%d, %%1 imm=%d\n  %%%d = vset %%%d, %%1 imm=%d\n", n+6, n+4, 2*i, n+7, n+5, 2*i+1)
+	}
+	benchLoop(b, loopOf(s.String()), 4, func(r *rig) {
+		for l := range 64 {
+			for i := range 4 {
+				x := math.Float64bits(float64(l+i) * 1.37)
+				r.v(2 * i)[l], r.v(2*i + 1)[l] = uint32(x), uint32(x>>32)
+			}
+			x := math.Float64bits(0.7)
+			r.v(20)[l], r.v(21)[l] = uint32(x), uint32(x>>32)
+		}
+	})
+}

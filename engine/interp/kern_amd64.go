@@ -61,6 +61,21 @@ func avxFMul(d, a, b *lanes, from, n int) int
 func avxFMA(d, a, b, c *lanes, from, n int) int
 
 //go:noescape
+func avxAdd64(d0, d1, a0, a1, b0, b1, c0, c1 *lanes, n int)
+
+//go:noescape
+func avxSub64(d0, d1, a0, a1, b0, b1, c0, c1 *lanes, n int)
+
+//go:noescape
+func avxFAdd64(d0, d1, a0, a1, b0, b1 *lanes, from, n int) int
+
+//go:noescape
+func avxFMul64(d0, d1, a0, a1, b0, b1 *lanes, from, n int) int
+
+//go:noescape
+func avxFMA64(d0, d1, a0, a1, b0, b1, c0, c1 *lanes, from, n int) int
+
+//go:noescape
 func avxSplat(d *lanes, x uint32)
 
 //go:noescape
@@ -123,6 +138,44 @@ func hostLoop(v *ir.Value) kern32 {
 		return hostFMA
 	}
 	return nil
+}
+
+// hostLoop64 returns the host's own loop for v on 64-bit registers, or nil.
+func hostLoop64(v *ir.Value) kern64 {
+	if !haveAVX {
+		return nil
+	}
+	switch v.Op {
+	case ir.OpAdd:
+		return avxAdd64
+	case ir.OpSub:
+		return avxSub64
+	case ir.OpFAdd:
+		return floatLoop64(avxFAdd64, kernFAdd64)
+	case ir.OpFMul:
+		return floatLoop64(avxFMul64, kernFMul64)
+	case ir.OpFMA:
+		return func(d0, d1, a0, a1, b0, b1, c0, c1 *lanes, n int) {
+			for l := avxFMA64(d0, d1, a0, a1, b0, b1, c0, c1, 0, n); l < n; {
+				kernFMA64(eight(d0, l), eight(d1, l), eight(a0, l), eight(a1, l), eight(b0, l), eight(b1, l), eight(c0, l), eight(c1, l), 8)
+				if l += 8; l < n {
+					l = avxFMA64(d0, d1, a0, a1, b0, b1, c0, c1, l, n)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func floatLoop64(fast func(d0, d1, a0, a1, b0, b1 *lanes, from, n int) int, slow kern64) kern64 {
+	return func(d0, d1, a0, a1, b0, b1, _, _ *lanes, n int) {
+		for l := fast(d0, d1, a0, a1, b0, b1, 0, n); l < n; {
+			slow(eight(d0, l), eight(d1, l), eight(a0, l), eight(a1, l), eight(b0, l), eight(b1, l), nil, nil, 8)
+			if l += 8; l < n {
+				l = fast(d0, d1, a0, a1, b0, b1, l, n)
+			}
+		}
+	}
 }
 
 // eight views eight lanes from l on as the start of a lanes.

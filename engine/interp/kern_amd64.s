@@ -135,6 +135,74 @@ loop: \
 	VZEROUPPER \
 	RET
 
+// 64-bit operands come as two registers, low and high words. LOAD64 makes of eight lanes four and four 64-bit numbers (in an
+// order that is the same for all operands), SPLIT64 takes results apart again.
+#define LOAD64(LO, HI, A, B) \
+	VMOVUPS (LO)(AX*1), Y8 \
+	VMOVUPS (HI)(AX*1), Y9 \
+	VUNPCKLPS Y9, Y8, A \
+	VUNPCKHPS Y9, Y8, B
+
+#define STORE64(A, B, LO, HI) \
+	VSHUFPS $0x88, B, A, Y8 \
+	VSHUFPS $0xdd, B, A, Y9 \
+	VMOVUPS Y8, (LO)(AX*1) \
+	VMOVUPS Y9, (HI)(AX*1)
+
+// IBIN64 is d = OP(a, b) on 64-bit integers.
+#define IBIN64(OP) \
+	MOVQ d0+0(FP), DI \
+	MOVQ d1+8(FP), R8 \
+	MOVQ a0+16(FP), SI \
+	MOVQ a1+24(FP), R9 \
+	MOVQ b0+32(FP), DX \
+	MOVQ b1+40(FP), R10 \
+	MOVQ n+64(FP), CX \
+	XORQ AX, AX \
+	SHLQ $2, CX \
+loop: \
+	LOAD64(SI, R9, Y0, Y1) \
+	LOAD64(DX, R10, Y2, Y3) \
+	OP Y2, Y0, Y0 \
+	OP Y3, Y1, Y1 \
+	STORE64(Y0, Y1, DI, R8) \
+	ADDQ $32, AX \
+	CMPQ AX, CX \
+	JLT loop \
+	VZEROUPPER \
+	RET
+
+// FBIN64 is FBIN in f64.
+#define FBIN64(OP) \
+	MOVQ d0+0(FP), DI \
+	MOVQ d1+8(FP), R8 \
+	MOVQ a0+16(FP), SI \
+	MOVQ a1+24(FP), R9 \
+	MOVQ b0+32(FP), DX \
+	MOVQ b1+40(FP), R10 \
+	MOVQ from+48(FP), AX \
+	MOVQ n+56(FP), CX \
+	SHLQ $2, AX \
+	SHLQ $2, CX \
+loop: \
+	LOAD64(SI, R9, Y0, Y1) \
+	LOAD64(DX, R10, Y2, Y3) \
+	OP Y2, Y0, Y0 \
+	OP Y3, Y1, Y1 \
+	VCMPPD $3, Y1, Y0, Y4 \
+	VMOVMSKPD Y4, BX \
+	TESTL BX, BX \
+	JNZ out \
+	STORE64(Y0, Y1, DI, R8) \
+	ADDQ $32, AX \
+	CMPQ AX, CX \
+	JLT loop \
+out: \
+	SHRQ $2, AX \
+	MOVQ AX, ret+64(FP) \
+	VZEROUPPER \
+	RET
+
 TEXT ·avxAdd(SB), NOSPLIT, $0-40
 	BIN(VPADDD)
 
@@ -325,3 +393,49 @@ DATA iota<>+20(SB)/4, $5
 DATA iota<>+24(SB)/4, $6
 DATA iota<>+28(SB)/4, $7
 GLOBL iota<>(SB), RODATA|NOPTR, $32
+
+TEXT ·avxAdd64(SB), NOSPLIT, $0-72
+	IBIN64(VPADDQ)
+
+TEXT ·avxSub64(SB), NOSPLIT, $0-72
+	IBIN64(VPSUBQ)
+
+TEXT ·avxFAdd64(SB), NOSPLIT, $0-72
+	FBIN64(VADDPD)
+
+TEXT ·avxFMul64(SB), NOSPLIT, $0-72
+	FBIN64(VMULPD)
+
+// func avxFMA64(d0, d1, a0, a1, b0, b1, c0, c1 *lanes, from, n int) int
+TEXT ·avxFMA64(SB), NOSPLIT, $0-88
+	MOVQ d0+0(FP), DI
+	MOVQ d1+8(FP), R8
+	MOVQ a0+16(FP), SI
+	MOVQ a1+24(FP), R9
+	MOVQ b0+32(FP), DX
+	MOVQ b1+40(FP), R10
+	MOVQ c0+48(FP), R11
+	MOVQ c1+56(FP), R12
+	MOVQ from+64(FP), AX
+	MOVQ n+72(FP), CX
+	SHLQ $2, AX
+	SHLQ $2, CX
+loop:
+	LOAD64(SI, R9, Y0, Y1)
+	LOAD64(DX, R10, Y2, Y3)
+	LOAD64(R11, R12, Y4, Y5)
+	VFMADD231PD Y2, Y0, Y4
+	VFMADD231PD Y3, Y1, Y5
+	VCMPPD $3, Y5, Y4, Y6
+	VMOVMSKPD Y6, BX
+	TESTL BX, BX
+	JNZ out
+	STORE64(Y4, Y5, DI, R8)
+	ADDQ $32, AX
+	CMPQ AX, CX
+	JLT loop
+out:
+	SHRQ $2, AX
+	MOVQ AX, ret+80(FP)
+	VZEROUPPER
+	RET

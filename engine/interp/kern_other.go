@@ -10,6 +10,8 @@ const haveAVX = false
 
 func hostLoop(*ir.Value) kern32 { return nil }
 
+func hostLoop64(*ir.Value) kern64 { return nil }
+
 func hostICmp(ir.Pred) (k func(a, b *lanes, n int) uint64, not bool) { return nil, false }
 
 func hostFCmp(ir.Pred) (k func(a, b *lanes, n int) uint64, not bool) { return nil, false }

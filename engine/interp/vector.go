@@ -498,6 +498,11 @@ func loop64(v *ir.Value, width int) kern64 {
 	if width != 64 || v.Type != ir.V64 {
 		return nil
 	}
+	if !v.Op.Float() || v.Kind == ir.F64 && plainFP(v) {
+		if k := hostLoop64(v); k != nil {
+			return k
+		}
+	}
 	switch v.Op {
 	case ir.OpAdd:
 		return bin64(func(a, b uint64) uint64 { return a + b })
