@@ -175,7 +175,7 @@ func (e *sdmaQueue) execute(h sdma.Header, w []uint32) (skip uint32, wait bool, 
 			return 0, false, err
 		}
 		if c.Dst2 != 0 {
-			if err := v.copy(c.Dst2, c.Src, uint64(c.Bytes)); err != nil {
+			if _, err := v.copy(c.Dst2, c.Src, uint64(c.Bytes)); err != nil {
 				return 0, false, err
 			}
 		}
@@ -283,11 +283,12 @@ func (e *sdmaQueue) copy(dst, src, n uint64) error {
 			return errBudget
 		}
 		m := min(n-e.done, 1<<20)
-		if err := e.q.vm.copy(dst+e.done, src+e.done, m); err != nil {
+		done, err := e.q.vm.copy(dst+e.done, src+e.done, m)
+		e.done += done // also before a fault: what was copied stays so, or pages that come and go would hold the copy up for ever
+		e.budget -= int64(done)
+		if err != nil {
 			return err
 		}
-		e.done += m
-		e.budget -= int64(m)
 	}
 	return nil
 }
@@ -304,7 +305,7 @@ func (e *sdmaQueue) rect(c sdma.CopyRect) error {
 	row := uint64(c.X) << c.ElementLog2
 	for z := range c.Z {
 		for y := range c.Y {
-			if err := e.q.vm.copy(at(&c.Dst, y, z), at(&c.Src, y, z), row); err != nil {
+			if _, err := e.q.vm.copy(at(&c.Dst, y, z), at(&c.Src, y, z), row); err != nil {
 				return err
 			}
 			e.budget -= int64(row)
@@ -320,8 +321,9 @@ func (e *sdmaQueue) observe(dst, src, n, begin uint64) {
 	}
 }
 
-// copy moves n bytes from src to dst, forward; the ranges may overlap within one host-contiguous piece only.
-func (v *vm) copy(dst, src, n uint64) (err error) {
+// copy moves n bytes from src to dst, forward; the ranges may overlap within one host-contiguous piece only. It returns how many it moved before
+// an error.
+func (v *vm) copy(dst, src, n uint64) (done uint64, err error) {
 	v.guard.RLock()
 	defer v.guard.RUnlock()
 	defer caught(debug.SetPanicOnFault(true), dst, mem.Write, &err)
@@ -332,14 +334,14 @@ func (v *vm) copy(dst, src, n uint64) (err error) {
 			if f = g; f == nil {
 				m := min(n, have, room)
 				copy(unsafe.Slice((*byte)(to), m), unsafe.Slice((*byte)(from), m))
-				src, dst, n = src+m, dst+m, n-m
+				src, dst, n, done = src+m, dst+m, n-m, done+m
 				continue
 			}
 		}
 		f.Lane = -1
-		return f
+		return done, f
 	}
-	return nil
+	return done, nil
 }
 
 // fill stores a pattern of size bytes (1, 2 or 4) over n bytes; the pattern starts anew at va.

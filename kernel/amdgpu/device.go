@@ -43,6 +43,10 @@ type Device struct {
 	MQD     mqd.Gen
 	Sys     *SystemMemory
 
+	// SVMBase and SVMSize are the part of the VRAM that pages of shared virtual memory live in. A chip that has more VRAM than
+	// its profile says has it there; else it is a quarter.
+	SVMBase, SVMSize uint64
+
 	vramMu  sched.Mutex
 	vram    *buddy.Allocator // guarded by vramMu
 	spare   []uint64         // free page-table pages; guarded by vramMu
@@ -84,7 +88,13 @@ func New(w sched.World, p *profile.Profile, chip Chip, sys *SystemMemory, line *
 	if d.MQD, ok = mqd.GenOf(uint32(p.GfxTargetVersion)); !ok {
 		return nil, fmt.Errorf("amdgpu: no queue descriptors for gfx target %d", p.GfxTargetVersion)
 	}
-	d.vram = buddy.New(chip.VRAM().Size())
+	total := chip.VRAM().Size()
+	d.SVMBase = p.Memory.Bytes
+	if total <= p.Memory.Bytes {
+		d.SVMBase = (total - total/4) &^ (hugeSize - 1)
+	}
+	d.SVMSize = total - d.SVMBase
+	d.vram = buddy.New(d.SVMBase)
 	d.offsets = 1 << 32
 	d.slices = make([]bool, chip.Doorbells().Size()/doorbellSlice)
 	d.slices[0] = true // the driver's own
@@ -368,7 +378,7 @@ func (d *Device) FreeQueue(id silicon.QueueID) {
 }
 
 // VRAMTotal and VRAMFree count bytes; free ones include what page tables may still take.
-func (d *Device) VRAMTotal() uint64 { return d.Chip.VRAM().Size() }
+func (d *Device) VRAMTotal() uint64 { return d.SVMBase }
 func (d *Device) VRAMFree() uint64 {
 	d.vramMu.Lock()
 	defer d.vramMu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-var vmClass = &sched.Class{Name: "amdgpu_vm", Rank: 700, Nests: true}
+var vmClass = &sched.Class{Name: "amdgpu_vm", Rank: 710, Nests: true}
 
 // MaxVA is one past the highest GPU virtual address that user space may map.
 const MaxVA = 1 << 47
@@ -183,6 +183,50 @@ func (v *VM) Unmap(va, size uint64) error {
 	v.forget(va, va+size)
 	v.flushLocked()
 	return nil
+}
+
+// Enter writes entries for the extents from va on, over what is there, without entering a mapping into the list and without a flush: shared
+// virtual memory keeps its own books and flushes when it must.
+func (v *VM) Enter(va uint64, ext []Extent, f PageFlags) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.gone {
+		return unix.EINVAL
+	}
+	var size uint64
+	for _, e := range ext {
+		size += e.Len
+	}
+	if err := checkRange(va, size); err != nil {
+		return err
+	}
+	v.breakFragments(va, va+size)
+	for _, e := range ext {
+		fl := f.Flags | pte.Valid
+		if e.System {
+			fl |= pte.System
+		}
+		if _, err := v.enter(va, e.Len, pte.Entry{Addr: e.Addr, Flags: fl, MType: f.MType}); err != nil {
+			return err
+		}
+		va += e.Len
+	}
+	return nil
+}
+
+// Clear empties [va, va+size) without a flush. Where a huge entry would have to be split and there is no memory for a table, all of it
+// goes: who uses it asks again.
+func (v *VM) Clear(va, size uint64) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.gone || checkRange(va, size) != nil {
+		return
+	}
+	v.breakFragments(va, va+size)
+	if v.clear(v.root, va, va+size) != nil {
+		lo, hi := va&^(pte.HugeSize-1), (va+size+pte.HugeSize-1)&^(pte.HugeSize-1)
+		_ = v.clear(v.root, lo, hi)
+	}
 }
 
 // SetPage replaces the leaf of one page (SVM and the fault handler use it). raw entries are the caller's; flush is theirs too.

@@ -10,6 +10,7 @@ import (
 	"github.com/pumice-gpu/pumice/abi/ih"
 	"github.com/pumice-gpu/pumice/abi/kfd"
 	"github.com/pumice-gpu/pumice/kernel/amdgpu"
+	"github.com/pumice-gpu/pumice/kernel/amdgpu/svm"
 	"github.com/pumice-gpu/pumice/kernel/drm"
 	"github.com/pumice-gpu/pumice/kernel/sched"
 	"github.com/pumice-gpu/pumice/kernel/uaccess"
@@ -18,8 +19,10 @@ import (
 
 // Lock classes; see the package documentation.
 var (
-	driverClass  = &sched.Class{Name: "kfd_driver", Rank: 90}
-	processClass = &sched.Class{Name: "kfd_process", Rank: 100}
+	driverClass  = &sched.Class{Name: "kfd_driver", Rank: 70}
+	processClass = &sched.Class{Name: "kfd_process", Rank: 80}
+	svmSetClass  = &sched.Class{Name: "kfd_svm", Rank: 85}
+	dqmClass     = &sched.Class{Name: "kfd_dqm", Rank: 690} // taken in notifiers, which stop queues
 	eventClass   = &sched.Class{Name: "kfd_events", Rank: 850}
 	smiClass     = &sched.Class{Name: "kfd_smi", Rank: 860}
 )
@@ -40,6 +43,9 @@ type Config struct {
 	Memory uaccess.Memory    // nil: this process
 	FD     func(fd int) File // the File behind a descriptor, nil if it is none of ours
 	PID    int               // 0: this process; appears in SMI messages
+
+	NoMigration bool              // managed memory stays in the host
+	Warn        func(text string) // told of what the system does not let us do; may be nil
 }
 
 // node is a GPU as KFD knows it.
@@ -50,6 +56,10 @@ type node struct {
 	minor int    // of its render node
 	drm   *drm.Node
 	smi   smiClients
+
+	// Of the address space that SVM is used with; set when the first attribute is.
+	svmMem *gpuMemory
+	svmDev *svm.GPU
 }
 
 // Driver is the loaded module.
@@ -68,6 +78,9 @@ type Driver struct {
 	exports exports
 	// OnFault, if set before the first queue, is told of every memory fault that no page could be found for, before events go out.
 	OnFault func(Fault)
+	// OnSVM, if set before the first SVM call, is told what shared virtual memory does on a GPU. It is called with locks held and must not
+	// call the driver.
+	OnSVM func(gpuID uint32, e svm.Event)
 }
 
 // Fault is a GPU memory fault as the driver sees it.

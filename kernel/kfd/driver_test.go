@@ -242,7 +242,7 @@ func TestExitFreesEverything(t *testing.T) {
 	r.drv.Exit()
 	select {
 	case err := <-done:
-		if err != unix.EIO {
+		if err != unix.EIO && err != unix.EBADF { // EBADF: it came after the end
 			t.Errorf("waiter: %v", err)
 		}
 	case <-time.After(5 * time.Second):

@@ -64,7 +64,7 @@ func (d *Driver) vmFault(n *node, p *process, e *ih.Entry) {
 	va := e.FaultVA()
 	if e.Data[1]&ih.FaultRetry != 0 && pd.vm != nil {
 		// The wave waits for its page: SVM brings it, or makes the fault final.
-		p.ranges.retryFault(p, pd, va, e.Data[1]&ih.FaultWrite != 0)
+		p.ranges.retryFault(pd, va, e.Data[1]&ih.FaultWrite != 0)
 		return
 	}
 	f := Fault{GPUID: n.id, VA: va, Write: e.Data[1]&ih.FaultWrite != 0, Exec: e.Data[1]&ih.FaultExec != 0,

@@ -29,10 +29,13 @@ type process struct {
 	dead  atomic.Bool
 
 	mu     sched.Mutex
-	pdds   []*pdd            // by node; guarded by mu
-	queues map[uint32]*queue // by id; guarded by mu
-	xnack  bool              // guarded by mu
-	ranges svmState          // guarded by mu
+	pdds   []*pdd   // by node; immutable, their content guarded by mu
+	xnack  bool     // guarded by mu
+	ranges svmState // has its own lock
+
+	qMu      sched.Mutex
+	queues   map[uint32]*queue // by id; guarded by qMu, changed with mu held too
+	quiesced int               // reasons why no queue may run; guarded by qMu
 
 	evMu sched.Mutex
 	ev   eventState // guarded by evMu
@@ -59,12 +62,13 @@ type pdd struct {
 }
 
 func newProcess(d *Driver) *process {
-	p := &process{drv: d, pasid: firstPASID, mu: d.world.NewMutex(processClass), evMu: d.world.NewMutex(eventClass), queues: map[uint32]*queue{}}
+	p := &process{drv: d, pasid: firstPASID, mu: d.world.NewMutex(processClass), qMu: d.world.NewMutex(dqmClass),
+		evMu: d.world.NewMutex(eventClass), queues: map[uint32]*queue{}}
 	for _, n := range d.nodes {
 		p.pdds = append(p.pdds, &pdd{proc: p, node: n, handles: map[uint32]*buffer{}})
 	}
 	p.ev.init()
-	p.ranges.init()
+	p.ranges.init(p)
 	return p
 }
 
@@ -165,11 +169,16 @@ func (p *process) exit() {
 		page.Put()
 	}
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, q := range p.sortedQueues() {
+	p.qMu.Lock()
+	all := p.sortedQueues()
+	p.qMu.Unlock()
+	for _, q := range all {
 		_ = p.drop(q)
 	}
-	p.ranges.close(p)
+	p.mu.Unlock()
+	p.ranges.close()
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	for _, pd := range p.pdds {
 		for id, b := range pd.handles {
 			for _, m := range p.pdds {
@@ -295,7 +304,7 @@ func (p *process) acquireVM(a *kfd.AcquireVMArgs) error {
 		return err
 	}
 	pd.file, pd.vm = f, vm
-	return p.ranges.newGPU(p, pd)
+	return p.ranges.newGPU(pd)
 }
 
 func (p *process) setScratchBackingVA(a *kfd.SetScratchBackingVAArgs) error {
@@ -332,6 +341,14 @@ func (p *process) setTrapHandler(a *kfd.SetTrapHandlerArgs) error {
 }
 
 func (p *process) setXNACKMode(a *kfd.SetXNACKModeArgs) error {
+	changed, err := p.changeXNACK(a)
+	if err == nil && changed {
+		err = p.ranges.restart()
+	}
+	return err
+}
+
+func (p *process) changeXNACK(a *kfd.SetXNACKModeArgs) (changed bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if a.XNACKEnabled < 0 {
@@ -339,26 +356,30 @@ func (p *process) setXNACKMode(a *kfd.SetXNACKModeArgs) error {
 		if p.xnack {
 			a.XNACKEnabled = 1
 		}
-		return nil
+		return false, nil
 	}
-	if len(p.queues) > 0 {
-		return unix.EBUSY
+	p.qMu.Lock()
+	busy := len(p.queues) > 0
+	p.qMu.Unlock()
+	if busy {
+		return false, unix.EBUSY
 	}
 	on := a.XNACKEnabled != 0
 	if on {
 		for _, pd := range p.pdds {
 			if !pd.node.dev.Profile.XNACK {
-				return unix.EPERM
+				return false, unix.EPERM
 			}
 		}
 	}
+	changed = p.xnack != on
 	p.xnack = on
 	for _, pd := range p.pdds {
 		if err := pd.refresh(); err != nil {
-			return err
+			return changed, err
 		}
 	}
-	return nil
+	return changed, nil
 }
 
 // vramGranule is what AVAILABLE_MEMORY rounds down to.

@@ -22,7 +22,7 @@ const (
 	doorbellMirror    = 512
 )
 
-// queue is a user queue. Guarded by process.mu.
+// queue is a user queue. Guarded by process.mu; what load and unload touch, also by process.qMu.
 type queue struct {
 	id       uint32
 	pd       *pdd
@@ -128,11 +128,19 @@ func (p *process) createQueue(a *kfd.CreateQueueArgs) error {
 		undo()
 		return unix.EINVAL
 	}
-	if err := q.load(); err != nil {
+	p.qMu.Lock()
+	if p.quiesced > 0 {
+		q.evicted = 1
+	}
+	err = q.load()
+	if err == nil {
+		p.queues[id] = q
+	}
+	p.qMu.Unlock()
+	if err != nil {
 		undo()
 		return unix.EINVAL
 	}
-	p.queues[id] = q
 	a.QueueID = id
 	a.DoorbellOffset = kfd.MmapOffset(kfd.MmapDoorbell, pd.node.id, uint64(q.doorbell)*kfd.DoorbellSize)
 	return nil
@@ -140,6 +148,8 @@ func (p *process) createQueue(a *kfd.CreateQueueArgs) error {
 
 // freeQueueID returns the lowest id that is free from 1 on, 0 when there are too many queues.
 func (p *process) freeQueueID() uint32 {
+	p.qMu.Lock()
+	defer p.qMu.Unlock()
 	for id := uint32(1); id < kfd.MaxQueuesPerProcess; id++ {
 		if p.queues[id] == nil {
 			return id
@@ -320,7 +330,10 @@ func (q *queue) unload(how silicon.Unload) {
 
 // drop destroys a queue; called with p.mu held.
 func (p *process) drop(q *queue) error {
+	p.qMu.Lock()
 	q.unload(silicon.Kill)
+	delete(p.queues, q.id)
+	p.qMu.Unlock()
 	q.pd.node.dev.Chip.DropSaved(q.mem)
 	q.pd.node.dev.FreeQueue(q.hqd)
 	if q.hqd.Class == silicon.Compute {
@@ -331,15 +344,21 @@ func (p *process) drop(q *queue) error {
 	}
 	q.release()
 	q.mqd.Put()
-	delete(p.queues, q.id)
 	return nil
+}
+
+// queue finds a queue by id; called with p.mu held.
+func (p *process) queue(id uint32) *queue {
+	p.qMu.Lock()
+	defer p.qMu.Unlock()
+	return p.queues[id]
 }
 
 // destroyQueue is DESTROY_QUEUE.
 func (p *process) destroyQueue(a *kfd.DestroyQueueArgs) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	q := p.queues[a.QueueID]
+	q := p.queue(a.QueueID)
 	if q == nil {
 		return unix.EINVAL
 	}
@@ -353,10 +372,12 @@ func (p *process) updateQueue(a *kfd.UpdateQueueArgs) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	q := p.queues[a.QueueID]
+	q := p.queue(a.QueueID)
 	if q == nil {
 		return unix.EFAULT
 	}
+	p.qMu.Lock()
+	defer p.qMu.Unlock()
 	q.unload(silicon.Preempt)
 	old := q.args
 	q.args.RingBaseAddress, q.args.RingSize = a.RingBaseAddress, a.RingSize
@@ -417,7 +438,7 @@ func (p *process) setCUMask(a *kfd.SetCUMaskArgs) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	q := p.queues[a.QueueID]
+	q := p.queue(a.QueueID)
 	if q == nil {
 		return unix.EFAULT
 	}
@@ -425,6 +446,8 @@ func (p *process) setCUMask(a *kfd.SetCUMaskArgs) error {
 		return unix.EINVAL
 	}
 	q.cuMask = mask
+	p.qMu.Lock()
+	defer p.qMu.Unlock()
 	q.unload(silicon.Preempt)
 	if err := q.patch(); err != nil {
 		return unix.EINVAL
@@ -439,7 +462,7 @@ func (p *process) setCUMask(a *kfd.SetCUMaskArgs) error {
 func (p *process) getQueueWaveState(a *kfd.GetQueueWaveStateArgs) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	q := p.queues[a.QueueID]
+	q := p.queue(a.QueueID)
 	if q == nil || q.hqd.Class == silicon.SDMA || q.active() || q.args.CtxSaveRestoreAddress == 0 {
 		return unix.EINVAL
 	}
@@ -461,7 +484,7 @@ func (p *process) getQueueWaveState(a *kfd.GetQueueWaveStateArgs) error {
 func (p *process) allocQueueGWS(a *kfd.AllocQueueGWSArgs) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	q := p.queues[a.QueueID]
+	q := p.queue(a.QueueID)
 	if q == nil {
 		return unix.EINVAL
 	}
@@ -484,20 +507,31 @@ func (p *process) allocQueueGWS(a *kfd.AllocQueueGWSArgs) error {
 	return nil
 }
 
-// evictQueues takes all queues of a device off the hardware; each call needs a restoreQueues. Called with p.mu held.
-func (p *process) evictQueues(pd *pdd) {
+// Quiesce takes all queues of the process off the hardware: no wave runs when it returns. Counted; each needs a Resume. It implements
+// svm.Queues and is called in notifiers.
+func (p *process) Quiesce() {
+	p.qMu.Lock()
+	defer p.qMu.Unlock()
+	p.quiesced++
+	if p.quiesced > 1 {
+		return
+	}
 	for _, q := range p.sortedQueues() {
-		if q.pd == pd {
-			q.evicted++
-			q.unload(silicon.Preempt)
-		}
+		q.evicted++
+		q.unload(silicon.Preempt)
 	}
 }
 
-// restoreQueues undoes one evictQueues; called with p.mu held.
-func (p *process) restoreQueues(pd *pdd) {
+// Resume undoes one Quiesce.
+func (p *process) Resume() {
+	p.qMu.Lock()
+	defer p.qMu.Unlock()
+	p.quiesced--
+	if p.quiesced > 0 {
+		return
+	}
 	for _, q := range p.sortedQueues() {
-		if q.pd == pd && q.evicted > 0 {
+		if q.evicted > 0 {
 			q.evicted--
 			_ = q.load()
 		}

@@ -120,15 +120,15 @@ func (r *rig) alloc(gpu int, va, size uint64, flags uint32) (handle uint64, mem 
 	}
 	at := va
 	for _, s := range segs {
-		p, err := unix.MmapPtr(s.FD, int64(s.Off), host(at), uintptr(s.Len), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_FIXED_NOREPLACE)
+		p, err := unix.MmapPtr(s.FD, int64(s.Off), hostPtr(at), uintptr(s.Len), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_FIXED_NOREPLACE)
 		if err != nil || uint64(uintptr(p)) != at {
 			r.t.Fatalf("mmap at %#x: %v", at, err)
 		}
 		at += s.Len
 	}
-	r.t.Cleanup(func() { _ = unix.MunmapPtr(host(va), uintptr(size)) })
+	r.t.Cleanup(func() { _ = unix.MunmapPtr(hostPtr(va), uintptr(size)) })
 	r.mapTo(a.Handle, r.gpus...)
-	return a.Handle, unsafe.Slice((*byte)(host(va)), size)
+	return a.Handle, unsafe.Slice((*byte)(hostPtr(va)), size)
 }
 
 func (r *rig) mapTo(handle uint64, gpus ...uint32) {
@@ -152,8 +152,8 @@ func (r *rig) unmap(handle uint64, gpus ...uint32) error {
 	return err
 }
 
-// host turns an address of a mapping into a pointer.
-func host(va uint64) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&va)) }
+// hostPtr turns an address of a mapping into a pointer.
+func hostPtr(va uint64) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&va)) }
 
 // anon maps n bytes of private memory.
 func anon(t testing.TB, n int) (uint64, []byte) {

@@ -1,24 +1,46 @@
 package kfd
 
 import (
-	"math/bits"
+	"fmt"
 
 	"github.com/pumice-gpu/pumice/abi/kfd"
 	"github.com/pumice-gpu/pumice/abi/pte"
 	"github.com/pumice-gpu/pumice/kernel/amdgpu"
+	"github.com/pumice-gpu/pumice/kernel/sched"
 	"github.com/pumice-gpu/pumice/kernel/segment"
 	"golang.org/x/sys/unix"
 )
 
-// svmState is the process's shared virtual memory while it stays in host memory: attributes by address, and which pages each GPU
-// has mapped. A page's GPU entry is its host address. Guarded by process.mu.
-//
-// With XNACK off, an access attribute maps its range at once, because the hardware cannot wait for a page. With XNACK on a range is
-// mapped when a wave misses it.
-//
-// fidelity: approximate SVM: memory stays in the host; prefetch and preferred locations are remembered and answered, pages do not move
+// svmState is the process's shared virtual memory. It keeps the attributes as KFD's interface has them, by GPU id, and answers queries
+// from them; what they mean for pages is done by an svmEngine: migrating (svmlive.go, over kernel/mm/host and kernel/amdgpu/svm), or, where
+// userfaultfd is not to be had, one that leaves all memory in the host (svmhost.go).
 type svmState struct {
-	attrs segment.Set[svmAttrs]
+	p *process
+
+	mu     sched.Mutex
+	attrs  segment.Set[svmAttrs] // guarded by mu
+	engine svmEngine             // made at the first use; guarded by mu
+}
+
+// svmEngine carries attributes out. Its methods are called without process.mu and svmState.mu.
+type svmEngine interface {
+	// sync returns when all that the process has unmapped so far is known.
+	sync()
+	// set is told that attributes of [start, end) changed: a is the list of the call, now what holds on each piece.
+	set(start, end uint64, a []kfd.SVMAttribute, now []svmPiece) error
+	// newGPU maps what a GPU may access that has joined.
+	newGPU(pd *pdd, now []svmPiece) error
+	// fault serves a wave that waits for a page. An error makes the fault final.
+	fault(pd *pdd, va uint64, write bool, a svmAttrs, known bool, lo, hi uint64) error
+	// unmapped is told by NotifyUnmap.
+	unmapped(start, end uint64)
+	close()
+}
+
+// svmPiece is a range with the same attributes throughout.
+type svmPiece struct {
+	start, end uint64
+	old, now   svmAttrs
 }
 
 // svmAttrs are the attributes of a range. GPU sets are bit masks by node.
@@ -31,33 +53,92 @@ type svmAttrs struct {
 	none                uint64 // GPUs with NO_ACCESS
 }
 
-// svmOwner marks SVM mappings in a VM's list.
-type svmOwner struct{}
-
-var svmMapping = &svmOwner{}
-
 const defaultGranularity = 9
 
-func (s *svmState) init() {}
+func (s *svmState) init(p *process) { s.p, s.mu = p, p.drv.world.NewMutex(svmSetClass) }
+
+// bit is a GPU's place in the masks.
+func (pd *pdd) bit() uint64 { return 1 << (pd.node.index - 1) }
 
 // defaults are what a range has whose attributes were never set: with XNACK on, every GPU may fault it in.
 func (p *process) defaults() svmAttrs {
 	a := svmAttrs{preferred: kfd.SVMLocationUndefined, prefetch: kfd.SVMLocationUndefined,
 		flags: kfd.SVMFlagHostAccess | kfd.SVMFlagCoherent, granularity: defaultGranularity}
 	if p.xnack {
-		a.inPlace = 0
 		a.access = 1<<len(p.pdds) - 1
 	}
 	return a
 }
 
+// use returns the engine, made if need be. p.mu is not held.
+func (s *svmState) use() svmEngine {
+	s.mu.Lock()
+	e := s.engine
+	s.mu.Unlock()
+	if e != nil {
+		return e
+	}
+	e = s.p.newSVMEngine()
+	s.mu.Lock()
+	if s.engine != nil {
+		s.mu.Unlock()
+		e.close()
+		return s.use()
+	}
+	s.engine = e
+	s.mu.Unlock()
+	return e
+}
+
+// current returns the engine if there is one.
+func (s *svmState) current() svmEngine {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.engine
+}
+
+// restart makes a new engine after a change of the XNACK mode.
+func (s *svmState) restart() error {
+	s.mu.Lock()
+	e := s.engine
+	s.engine = nil
+	all := s.pieces(0, ^uint64(0))
+	s.mu.Unlock()
+	if e == nil {
+		return nil
+	}
+	e.close()
+	e = s.use()
+	for _, pd := range s.p.pdds {
+		if pd.vm != nil {
+			if err := e.newGPU(pd, all); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// pieces lists what is known of [start, end); mu is held.
+func (s *svmState) pieces(start, end uint64) (out []svmPiece) {
+	for g := range s.attrs.All(start, end) {
+		out = append(out, svmPiece{max(g.Start, start), min(g.End, end), g.Value, g.Value})
+	}
+	return out
+}
+
 // overlaps reports whether a registered range lies in [va, va+size).
 func (s *svmState) overlaps(va, size uint64) bool {
+	if e := s.current(); e != nil {
+		e.sync()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	g, ok := s.attrs.Next(va)
 	return ok && g.Start < va+size
 }
 
-// mapped reports whether [va, va+size) is SVM memory that a GPU has mapped.
+// mapped reports whether a GPU has every page of [va, va+size) in its page tables.
 func (s *svmState) mapped(pd *pdd, va, size uint64) bool {
 	for at := va &^ (pte.PageSize - 1); at < va+size; at += pte.PageSize {
 		if _, ok := pd.vm.Lookup(at); !ok {
@@ -67,20 +148,33 @@ func (s *svmState) mapped(pd *pdd, va, size uint64) bool {
 	return true
 }
 
-func (s *svmState) close(p *process) {}
+// forget drops the attributes of memory that is gone.
+func (s *svmState) forget(start, end uint64) {
+	s.mu.Lock()
+	s.attrs.Clear(start, end)
+	s.mu.Unlock()
+}
 
-// newGPU maps what a GPU may access that has joined late.
-func (s *svmState) newGPU(p *process, pd *pdd) error {
-	if p.xnack {
+func (s *svmState) close() {
+	s.mu.Lock()
+	e := s.engine
+	s.engine = nil
+	s.mu.Unlock()
+	if e != nil {
+		e.close()
+	}
+}
+
+// newGPU is called with p.mu held, when a GPU's address space has been acquired. Without an engine there is nothing to map.
+func (s *svmState) newGPU(pd *pdd) error {
+	e := s.current()
+	if e == nil {
 		return nil
 	}
-	bit := uint64(1) << (pd.node.index - 1)
-	for g := range s.attrs.All(0, ^uint64(0)) {
-		if (g.Value.access|g.Value.inPlace)&bit != 0 {
-			_ = p.svmMap(pd, g.Start, g.End, g.Value.flags)
-		}
-	}
-	return nil
+	s.mu.Lock()
+	all := s.pieces(0, ^uint64(0))
+	s.mu.Unlock()
+	return e.newGPU(pd, all)
 }
 
 // svm is AMDKFD_IOC_SVM.
@@ -95,8 +189,6 @@ func (p *process) svm(b []byte) error {
 	if h.StartAddr+h.Size > amdgpu.MaxVA {
 		return unix.EFAULT
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	switch h.Op {
 	case kfd.SVMOpSetAttr:
 		return p.svmSet(h.StartAddr, h.StartAddr+h.Size, attrs)
@@ -115,7 +207,7 @@ func (p *process) svm(b []byte) error {
 // gpuBit is a GPU's bit in the access sets, 0 for an unknown one.
 func (p *process) gpuBit(gpuID uint32) uint64 {
 	if pd, err := p.pdd(gpuID); err == nil {
-		return 1 << (pd.node.index - 1)
+		return pd.bit()
 	}
 	return 0
 }
@@ -151,42 +243,50 @@ func (p *process) svmSet(start, end uint64, attrs []kfd.SVMAttribute) error {
 	if err := p.svmCheck(attrs); err != nil {
 		return err
 	}
+	e := p.ranges.use()
+	e.sync()
+	pieces, err := p.svmStore(start, end, attrs)
+	if err != nil {
+		return err
+	}
+	return e.set(start, end, attrs, pieces)
+}
+
+// svmStore checks the range and stores the attributes.
+func (p *process) svmStore(start, end uint64, attrs []kfd.SVMAttribute) (pieces []svmPiece, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	// Every page must be somebody's memory, and no buffer may stand there on a GPU.
-	if err := amdgpu.Mapped(start, end-start); err != nil {
-		return unix.EFAULT
+	if amdgpu.Mapped(start, end-start) != nil {
+		return nil, unix.EFAULT
 	}
 	for _, pd := range p.pdds {
 		if pd.vm != nil && pd.foreign(start, end) {
-			return unix.EADDRINUSE
+			return nil, unix.EADDRINUSE
 		}
 	}
 	s := &p.ranges
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.attrs.SplitAt(start)
 	s.attrs.SplitAt(end)
-	type piece struct {
-		start, end uint64
-		old, new   svmAttrs
-		known      bool
-	}
-	var pieces []piece
+	known := []bool{}
 	for g, ok := range s.attrs.Cover(start, end) {
 		old := g.Value
 		if !ok {
 			old = p.defaults()
 		}
-		pieces = append(pieces, piece{g.Start, g.End, old, p.apply(old, attrs), ok})
+		pieces = append(pieces, svmPiece{g.Start, g.End, old, p.apply(old, attrs)})
+		known = append(known, ok)
 	}
-	for _, x := range pieces {
-		if x.known {
-			s.attrs.Set(x.start, x.new)
+	for i, x := range pieces {
+		if known[i] {
+			s.attrs.Set(x.start, x.now)
 		} else {
-			s.attrs.Insert(x.start, x.end, x.new)
-		}
-		if err := p.svmUpdate(x.start, x.end, x.old, x.new); err != nil {
-			return err
+			s.attrs.Insert(x.start, x.end, x.now)
 		}
 	}
-	return nil
+	return pieces, nil
 }
 
 // apply is the attributes after a call.
@@ -215,38 +315,7 @@ func (p *process) apply(a svmAttrs, attrs []kfd.SVMAttribute) svmAttrs {
 	return a
 }
 
-// svmUpdate brings page tables in line with new attributes.
-func (p *process) svmUpdate(start, end uint64, old, new svmAttrs) error {
-	const mappingFlags = kfd.SVMFlagCoherent | kfd.SVMFlagGPURO | kfd.SVMFlagGPUExec | kfd.SVMFlagExtCoherent
-	for _, pd := range p.pdds {
-		if pd.vm == nil {
-			continue
-		}
-		bit := uint64(1) << (pd.node.index - 1)
-		may := (new.access|new.inPlace)&bit != 0
-		_, there := pd.vm.Lookup(start)
-		switch {
-		case !may:
-			if there {
-				if err := pd.vm.Unmap(start, end-start); err != nil {
-					return err
-				}
-			}
-		case p.xnack && !there && new.flags&kfd.SVMFlagGPUAlwaysMapped == 0:
-			// The next miss brings it.
-		default:
-			if there && (old.flags^new.flags)&mappingFlags == 0 {
-				continue
-			}
-			if err := p.svmMap(pd, start, end, new.flags); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// foreign reports whether something that is not SVM is mapped in [start, end).
+// foreign reports whether a buffer is mapped in [start, end).
 func (pd *pdd) foreign(start, end uint64) bool {
 	for at := start; at < end; {
 		s, n, owner, ok := pd.vm.NextMapping(at)
@@ -259,28 +328,6 @@ func (pd *pdd) foreign(start, end uint64) bool {
 		at = s + n
 	}
 	return false
-}
-
-// svmMap enters host memory into a GPU's page tables.
-func (p *process) svmMap(pd *pdd, start, end uint64, flags uint32) error {
-	f := amdgpu.PageFlags{Flags: pte.Read | pte.Write | pte.Snooped}
-	write := flags&kfd.SVMFlagGPURO == 0
-	if !write {
-		f.Flags &^= pte.Write
-	}
-	if flags&kfd.SVMFlagGPUExec != 0 {
-		f.Flags |= pte.Exec
-	}
-	if err := amdgpu.Populate(start, end-start, write); err != nil {
-		// A mapping that the process itself may only read is read-only for the GPU too.
-		if !write || amdgpu.Populate(start, end-start, false) != nil {
-			return unix.EFAULT
-		}
-		f.Flags &^= pte.Write
-	}
-	coherent := flags&(kfd.SVMFlagCoherent|kfd.SVMFlagExtCoherent) != 0
-	f.MType = MTypeOf(pd.node.dev, false, false, false, coherent, flags&kfd.SVMFlagExtCoherent != 0)
-	return pd.vm.Map(start, end-start, []amdgpu.Extent{{Addr: start, Len: end - start, System: true}}, f, svmMapping)
 }
 
 // svmGet folds attributes over a range: what differs is undefined, access is the least, flags are those that all have.
@@ -296,9 +343,16 @@ func (p *process) svmGet(start, end uint64, attrs []kfd.SVMAttribute) error {
 			return unix.EINVAL
 		}
 	}
-	if err := amdgpu.Mapped(start, end-start); err != nil {
+	if amdgpu.Mapped(start, end-start) != nil {
 		return unix.EFAULT
 	}
+	if e := p.ranges.current(); e != nil {
+		e.sync()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ranges.mu.Lock()
+	defer p.ranges.mu.Unlock()
 	first := true
 	var preferred, prefetch uint32
 	set, clr := ^uint32(0), ^uint32(0)
@@ -355,47 +409,46 @@ func (p *process) svmGet(start, end uint64, attrs []kfd.SVMAttribute) error {
 }
 
 // retryFault serves a wave that waits for the page at va.
-func (s *svmState) retryFault(p *process, pd *pdd, va uint64, write bool) {
+func (s *svmState) retryFault(pd *pdd, va uint64, write bool) {
+	p := s.p
+	n := pd.node
+	n.smi.send(kfd.SMIEventPageFaultStart, fmt.Sprintf("%d -%d @%x(%x) %s\n", clock(unix.CLOCK_BOOTTIME), p.drv.cfg.PID, va>>12, n.id, rw(write)))
+	e := s.use()
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	bit := uint64(1) << (pd.node.index - 1)
-	a, start, end := p.defaults(), va, va+pte.PageSize
-	if g, ok := s.attrs.Find(va); ok {
-		a = g.Value
-		size := uint64(pte.PageSize) << min(a.granularity, 20)
-		start = max(g.Start, va&^(size-1))
-		end = min(g.End, va&^(size-1)+size)
-	} else if mbits := amdgpu.Mapped(va, pte.PageSize); mbits == nil {
-		// Unregistered memory (malloc): as much of a naturally aligned 64 KiB as is there.
-		start, end = mappedAround(va, 64<<10)
+	a, lo, hi := p.defaults(), va, va+pte.PageSize
+	xnack := p.xnack
+	p.mu.Unlock()
+	s.mu.Lock()
+	g, known := s.attrs.Find(va)
+	s.mu.Unlock()
+	if known {
+		a, lo, hi = g.Value, g.Start, g.End
 	}
-	ok := (a.access|a.inPlace)&bit != 0 && !(write && a.flags&kfd.SVMFlagGPURO != 0)
-	if ok && !pd.foreign(start, end) && p.svmMap(pd, start, end, a.flags) == nil {
-		pd.vm.Flush()
-		return
+	err := error(unix.EFAULT)
+	if xnack {
+		err = e.fault(pd, va, write, a, known, lo, hi)
 	}
-	if ok && (end-start) > pte.PageSize && !pd.foreign(va, va+pte.PageSize) && p.svmMap(pd, va, va+pte.PageSize, a.flags) == nil {
-		pd.vm.Flush()
-		return
+	if err != nil {
+		// Nobody can bring it: make the fault final.
+		_ = pd.vm.SetPage(va, n.dev.PTE.NoRetry())
 	}
-	// Nobody can bring it: make the fault final.
-	_ = pd.vm.SetPage(va, pd.node.dev.PTE.NoRetry())
 	pd.vm.Flush()
+	how := "M"
+	if err != nil {
+		how = "U"
+	}
+	n.smi.send(kfd.SMIEventPageFaultEnd, fmt.Sprintf("%d -%d @%x(%x) %s\n", clock(unix.CLOCK_BOOTTIME), p.drv.cfg.PID, va>>12, n.id, how))
 }
 
-// mappedAround returns the largest aligned power-of-two range up to size around va that the process has mapped.
-func mappedAround(va, size uint64) (start, end uint64) {
-	for n := size; n > pte.PageSize; n = 1 << (bits.Len64(n) - 2) {
-		s := va &^ (n - 1)
-		if amdgpu.Mapped(s, n) == nil {
-			return s, s + n
-		}
+func rw(write bool) string {
+	if write {
+		return "W"
 	}
-	return va &^ (pte.PageSize - 1), va&^(pte.PageSize-1) + pte.PageSize
+	return "R"
 }
 
 // NotifyUnmap tells the driver that the process has unmapped (or is about to replace) [addr, addr+n) of its own memory: SVM mappings
-// of it end. It is what an MMU notifier tells Linux's driver.
+// of it end. It is what an MMU notifier tells Linux's driver. Where userfaultfd watches, it is not needed.
 func (d *Driver) NotifyUnmap(addr, n uint64) {
 	d.mu.Lock()
 	p := d.proc
@@ -404,23 +457,8 @@ func (d *Driver) NotifyUnmap(addr, n uint64) {
 		return
 	}
 	start, end := addr&^(pte.PageSize-1), (addr+n+pte.PageSize-1)&^(pte.PageSize-1)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.ranges.attrs.Clear(start, end)
-	for _, pd := range p.pdds {
-		if pd.vm == nil {
-			continue
-		}
-		for at := start; at < end; {
-			s, size, owner, ok := pd.vm.NextMapping(at)
-			if !ok || s >= end {
-				break
-			}
-			if owner == any(svmMapping) {
-				from, to := max(s, start), min(s+size, end)
-				_ = pd.vm.Unmap(from, to-from)
-			}
-			at = s + size
-		}
+	p.ranges.forget(start, end)
+	if e := p.ranges.current(); e != nil {
+		e.unmapped(start, end)
 	}
 }

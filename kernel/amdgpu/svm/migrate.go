@@ -142,6 +142,9 @@ func (b *bo) Valuable(*ttm.BO) bool {
 func (b *bo) PopulatePFN(*pagemap.Devmem) ([]uint64, error) { return b.idx, nil }
 
 func (b *bo) CopyToDevmem(_ *pagemap.Devmem, src []mm.Folio, dst []uint64) error {
+	if m, ok := b.gpu.Mem.(BulkMemory); ok {
+		return m.CopyPagesToVRAM(dst, src)
+	}
 	for i := range src {
 		if err := b.gpu.Mem.CopyToVRAM(dst[i], src[i]); err != nil {
 			return err
@@ -151,6 +154,9 @@ func (b *bo) CopyToDevmem(_ *pagemap.Devmem, src []mm.Folio, dst []uint64) error
 }
 
 func (b *bo) CopyToRAM(_ *pagemap.Devmem, src []uint64, dst []mm.Folio) error {
+	if m, ok := b.gpu.Mem.(BulkMemory); ok {
+		return m.CopyPagesToRAM(dst, src)
+	}
 	for i := range dst {
 		if dst[i] == nil {
 			continue

@@ -52,6 +52,12 @@ type Memory interface {
 	CopyToRAM(to mm.Folio, vram uint64) error
 }
 
+// BulkMemory is a Memory that copies many pages in one go. Nil pages are holes: zeroes to VRAM, nothing to RAM.
+type BulkMemory interface {
+	CopyPagesToVRAM(vram []uint64, from []mm.Folio) error
+	CopyPagesToRAM(to []mm.Folio, vram []uint64) error
+}
+
 // EvictPolicy is how VRAM is taken away from SVM buffers (kernel-svm §4.5).
 type EvictPolicy uint8
 

@@ -136,6 +136,13 @@ func (s *Space) worker() {
 		case evRemap:
 			s.remapped(m.a, m.b, m.c)
 		}
+		if s.OnUnmap != nil && (m.event == evUnmap || m.event == evRemap) && !s.stage.contains(m.a) {
+			end := m.b
+			if m.event == evRemap {
+				end = m.a + m.c
+			}
+			s.OnUnmap(m.a, end)
+		}
 		if m.event != evToken {
 			s.ptl.Lock()
 			s.pending--

@@ -50,6 +50,9 @@ type Space struct {
 	migrated sched.WaitQueue // a migration ended
 	work     sched.WaitQueue // events came
 
+	// OnUnmap is told of what the process has unmapped or moved away, after notifiers; set before the first use.
+	OnUnmap func(start, end uint64)
+
 	// Counters for reports.
 	Faults, Zeroes, Events atomic.Uint64
 }
