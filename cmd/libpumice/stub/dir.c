@@ -72,7 +72,7 @@ static DIR *opendir_path(const char *path) {
 
 EXPORT DIR *opendir(const char *path) {
     char p[PATH_MAX];
-    return ours(AT_FDCWD, path, p) ? opendir_path(p) : REAL(opendir)(path);
+    return ours(AT_FDCWD, path, p) ? opendir_path(p) : REAL(opendir)(fleeting(path, p));
 }
 
 EXPORT DIR *fdopendir(int fd) {

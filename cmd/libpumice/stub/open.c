@@ -40,25 +40,25 @@ int door_open(const char *path, int flags) {
 EXPORT int open(const char *path, int flags, ...) {
     mode_t mode = MODE(flags);
     char p[PATH_MAX];
-    return ours(AT_FDCWD, path, p) ? door_open(p, flags) : REAL(open)(path, flags, mode);
+    return ours(AT_FDCWD, path, p) ? door_open(p, flags) : REAL(open)(fleeting(path, p), flags, mode);
 }
 
 EXPORT int open64(const char *path, int flags, ...) {
     mode_t mode = MODE(flags);
     char p[PATH_MAX];
-    return ours(AT_FDCWD, path, p) ? door_open(p, flags) : REAL(open64)(path, flags, mode);
+    return ours(AT_FDCWD, path, p) ? door_open(p, flags) : REAL(open64)(fleeting(path, p), flags, mode);
 }
 
 EXPORT int openat(int dirfd, const char *path, int flags, ...) {
     mode_t mode = MODE(flags);
     char p[PATH_MAX];
-    return ours(dirfd, path, p) ? door_open(p, flags) : REAL(openat)(dirfd, path, flags, mode);
+    return ours(dirfd, path, p) ? door_open(p, flags) : REAL(openat)(dirfd, fleeting(path, p), flags, mode);
 }
 
 EXPORT int openat64(int dirfd, const char *path, int flags, ...) {
     mode_t mode = MODE(flags);
     char p[PATH_MAX];
-    return ours(dirfd, path, p) ? door_open(p, flags) : REAL(openat64)(dirfd, path, flags, mode);
+    return ours(dirfd, path, p) ? door_open(p, flags) : REAL(openat64)(dirfd, fleeting(path, p), flags, mode);
 }
 
 // What a call with _FORTIFY_SOURCE becomes.
@@ -68,19 +68,19 @@ extern int __openat_2(int dirfd, const char *path, int flags);
 extern int __openat64_2(int dirfd, const char *path, int flags);
 EXPORT int __open_2(const char *path, int flags) {
     char p[PATH_MAX];
-    return ours(AT_FDCWD, path, p) ? door_open(p, flags) : REAL(__open_2)(path, flags);
+    return ours(AT_FDCWD, path, p) ? door_open(p, flags) : REAL(__open_2)(fleeting(path, p), flags);
 }
 EXPORT int __open64_2(const char *path, int flags) {
     char p[PATH_MAX];
-    return ours(AT_FDCWD, path, p) ? door_open(p, flags) : REAL(__open64_2)(path, flags);
+    return ours(AT_FDCWD, path, p) ? door_open(p, flags) : REAL(__open64_2)(fleeting(path, p), flags);
 }
 EXPORT int __openat_2(int dirfd, const char *path, int flags) {
     char p[PATH_MAX];
-    return ours(dirfd, path, p) ? door_open(p, flags) : REAL(__openat_2)(dirfd, path, flags);
+    return ours(dirfd, path, p) ? door_open(p, flags) : REAL(__openat_2)(dirfd, fleeting(path, p), flags);
 }
 EXPORT int __openat64_2(int dirfd, const char *path, int flags) {
     char p[PATH_MAX];
-    return ours(dirfd, path, p) ? door_open(p, flags) : REAL(__openat64_2)(dirfd, path, flags);
+    return ours(dirfd, path, p) ? door_open(p, flags) : REAL(__openat64_2)(dirfd, fleeting(path, p), flags);
 }
 
 static FILE *stream_of(const char *path, const char *mode) {
@@ -99,10 +99,10 @@ static FILE *stream_of(const char *path, const char *mode) {
 
 EXPORT FILE *fopen(const char *restrict path, const char *restrict mode) {
     char p[PATH_MAX];
-    return ours(AT_FDCWD, path, p) ? stream_of(p, mode) : REAL(fopen)(path, mode);
+    return ours(AT_FDCWD, path, p) ? stream_of(p, mode) : REAL(fopen)(fleeting(path, p), mode);
 }
 
 EXPORT FILE *fopen64(const char *restrict path, const char *restrict mode) {
     char p[PATH_MAX];
-    return ours(AT_FDCWD, path, p) ? stream_of(p, mode) : REAL(fopen64)(path, mode);
+    return ours(AT_FDCWD, path, p) ? stream_of(p, mode) : REAL(fopen64)(fleeting(path, p), mode);
 }

@@ -142,22 +142,22 @@ static int stat_path(const char *path, bool follow, struct stat *st) {
 
 EXPORT int stat(const char *restrict path, struct stat *restrict st) {
     char p[PATH_MAX];
-    return ours(AT_FDCWD, path, p) ? stat_path(p, true, st) : REAL(stat)(path, st);
+    return ours(AT_FDCWD, path, p) ? stat_path(p, true, st) : REAL(stat)(fleeting(path, p), st);
 }
 
 EXPORT int stat64(const char *restrict path, struct stat64 *restrict st) {
     char p[PATH_MAX];
-    return ours(AT_FDCWD, path, p) ? stat_path(p, true, STAT64(st)) : REAL(stat64)(path, st);
+    return ours(AT_FDCWD, path, p) ? stat_path(p, true, STAT64(st)) : REAL(stat64)(fleeting(path, p), st);
 }
 
 EXPORT int lstat(const char *restrict path, struct stat *restrict st) {
     char p[PATH_MAX];
-    return ours(AT_FDCWD, path, p) ? stat_path(p, false, st) : REAL(lstat)(path, st);
+    return ours(AT_FDCWD, path, p) ? stat_path(p, false, st) : REAL(lstat)(fleeting(path, p), st);
 }
 
 EXPORT int lstat64(const char *restrict path, struct stat64 *restrict st) {
     char p[PATH_MAX];
-    return ours(AT_FDCWD, path, p) ? stat_path(p, false, STAT64(st)) : REAL(lstat64)(path, st);
+    return ours(AT_FDCWD, path, p) ? stat_path(p, false, STAT64(st)) : REAL(lstat64)(fleeting(path, p), st);
 }
 
 // after_fstat corrects what the kernel says of a descriptor that is a virtual device or directory.
@@ -173,13 +173,13 @@ EXPORT int fstat64(int fd, struct stat64 *st) { return after_fstat(REAL(fstat64)
 EXPORT int fstatat(int dirfd, const char *restrict path, struct stat *restrict st, int flags) {
     char p[PATH_MAX];
     if (ours(dirfd, path, p) && *path) return stat_path(p, !(flags & AT_SYMLINK_NOFOLLOW), st);
-    return after_fstat(REAL(fstatat)(dirfd, path, st, flags), st);
+    return after_fstat(REAL(fstatat)(dirfd, fleeting(path, p), st, flags), st);
 }
 
 EXPORT int fstatat64(int dirfd, const char *restrict path, struct stat64 *restrict st, int flags) {
     char p[PATH_MAX];
     if (ours(dirfd, path, p) && *path) return stat_path(p, !(flags & AT_SYMLINK_NOFOLLOW), STAT64(st));
-    return after_fstat(REAL(fstatat64)(dirfd, path, st, flags), STAT64(st));
+    return after_fstat(REAL(fstatat64)(dirfd, fleeting(path, p), st, flags), STAT64(st));
 }
 
 // Programs linked against a glibc before 2.33 call these instead; the first argument is the layout's version, always 1.
@@ -222,7 +222,7 @@ EXPORT int statx(int dirfd, const char *restrict path, int flags, unsigned mask,
     } else {
         struct vfile f;
         if (!(path && !*path && (flags & AT_EMPTY_PATH) && vfile_of(dirfd, &f)))
-            return REAL(statx)(dirfd, path, flags, mask, stx);
+            return REAL(statx)(dirfd, fleeting(path, p), flags, mask, stx);
         fill_stat(&f.node, &st);
     }
     memset(stx, 0, sizeof *stx);
@@ -254,7 +254,7 @@ static int access_path(const char *path, int mode) {
 
 EXPORT int access(const char *path, int mode) {
     char p[PATH_MAX];
-    return ours(AT_FDCWD, path, p) ? access_path(p, mode) : REAL(access)(path, mode);
+    return ours(AT_FDCWD, path, p) ? access_path(p, mode) : REAL(access)(fleeting(path, p), mode);
 }
 
 EXPORT int euidaccess(const char *path, int mode) {

@@ -65,6 +65,10 @@ void *real(const char *name);
 // normalised. It never opens the library.
 bool ours(int dirfd, const char *path, char buf[PATH_MAX]);
 
+// fleeting turns a path of files that must not outlive the process into one in memory (in buf), and returns any other as it
+// is.
+const char *fleeting(const char *path, char buf[PATH_MAX]);
+
 // fail sets errno from a negative errno value and returns -1.
 static inline int fail(int negative) {
     errno = -negative;
