@@ -318,6 +318,9 @@ func (a *aqlQueue) needScratch(bytes uint64, lanes int) (s scratchState, ready b
 
 // scratchWaveBytes is the WAVESIZE of COMPUTE_TMPRING_SIZE in bytes.
 func (d *Device) scratchWaveBytes(tmpring uint32) uint64 {
+	if d.profile.GfxTargetVersion >= 120000 {
+		return uint64(tmpring>>12&0x3ffff) * 256
+	}
 	if d.profile.GfxTargetVersion >= 110000 {
 		return uint64(tmpring>>12&0x7fff) * 256
 	}

@@ -36,9 +36,10 @@ type group struct {
 	states  []waveState
 	n       int    // waves of this group
 	live    int    // not ended
-	arrived int    // at the barrier
 	pages   bool   // some wave waits for a page
 	flushes uint64 // of the VMID when the turn began
+
+	barriers [numBarriers]barrier
 }
 
 func newGroup(k *dispatch, block unsafe.Pointer) *group {
@@ -64,13 +65,17 @@ func (g *group) turn(e engine.Worker) outcome {
 			}
 			w := &g.waves[i]
 			w.Fuel = fuel
-			switch x := e.Run(w); x {
+			x := e.Run(w)
+			for x == ir.ExitBarrierSignal && g.split(w, w.Arg) {
+				x = e.Run(w)
+			}
+			switch x {
 			case ir.ExitEndPgm:
-				g.states[i] = waveEnded
-				g.live--
+				g.end(i)
 			case ir.ExitBarrier:
-				g.states[i] = waveBarrier
-				g.arrived++
+				g.arrive(barrierWorkgroup)
+				g.await(i, barrierWorkgroup)
+			case ir.ExitBarrierSignal: // waits
 			case ir.ExitSleep, ir.ExitFuel, ir.ExitMsg:
 				yields = true
 			case ir.ExitTrap:
@@ -96,17 +101,6 @@ func (g *group) turn(e engine.Worker) outcome {
 		}
 		if g.live == 0 {
 			return groupFinished
-		}
-		if g.arrived == g.live {
-			g.arrived = 0
-			for i := range g.n {
-				if g.states[i] == waveBarrier {
-					g.states[i] = waveReady
-				}
-			}
-			if !k.sched.stop.Load() {
-				continue
-			}
 		}
 		for i := range g.n {
 			if g.states[i] == waveReady {
@@ -151,7 +145,7 @@ func (g *group) launch() {
 	}
 	items := int(g.size[0] * g.size[1] * g.size[2])
 	g.n = (items + k.lanes - 1) / k.lanes
-	g.live, g.arrived, g.pages = g.n, 0, false
+	g.live, g.pages, g.barriers = g.n, false, [numBarriers]barrier{}
 	clear(unsafe.Slice((*byte)(g.block), g.n*k.stateSize))
 	lds := unsafe.Add(g.block, k.waves*k.stateSize)
 	clear(unsafe.Slice((*byte)(lds), k.lds))

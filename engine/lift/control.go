@@ -185,7 +185,7 @@ func leaveRule(c *ictx, args []string) error {
 		if len(c.src) > 0 && (c.src[0].Kind == isa.OperandConst || c.src[0].Kind == isa.OperandImm) {
 			return c.src[0].Value & 0xffffffff
 		}
-		return m0Barrier
+		return BarrierM0
 	}
 	switch args[0] {
 	case "barrier":
@@ -208,14 +208,19 @@ func leaveRule(c *ictx, args []string) error {
 		sub(BarrierJoin, id())
 	case "barrier_leave":
 		sub(BarrierLeave, 0)
+	case "barrier_state":
+		if len(c.dst) != 1 || c.dst[0].Kind != isa.OperandSGPR {
+			return errReserved
+		}
+		sub(BarrierGetState|uint64(c.dst[0].Reg)<<8, id())
 	default:
 		return errReserved
 	}
 	return nil
 }
 
-// m0Barrier is the id that says "the barrier that M0 names".
-const m0Barrier = 0xffff0000
+// BarrierM0 is the id that says "the barrier that M0 names".
+const BarrierM0 = 0xffff0000
 
 // Hardware registers by hwreg id.
 const (
