@@ -93,7 +93,7 @@ func (c *ictx) floatResult(x ir.ID, k, dk ir.Kind) ir.ID {
 		return x
 	}
 	t := typeOf(true, k == ir.F64)
-	fp := c.fp(k)
+	fp := c.fp(k) &^ ir.FPFlushIn // the value is a result already
 	if c.in.Omod != 0 && fp&(ir.FPFlushOut|ir.FPIEEE) == ir.FPFlushOut {
 		x = c.pure(ir.Value{Op: ir.OpFOmod, Type: t, Kind: k, FP: fp, Imm: uint64(c.in.Omod)}, x)
 	}
