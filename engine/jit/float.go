@@ -7,8 +7,8 @@ import (
 
 // The arithmetic rules of package fp (first NaN argument wins and is made quiet, an invalid operation gives the negative
 // quiet NaN, flushing looks at the rounded result) are those of x86, so one instruction is one operation as long as its
-// operands keep their order; only fused multiply-adds must take the form whose NaN order is multiplicand, multiplier,
-// addend: vfmadd213 with the multiplicand in the destination.
+// operands keep their order. Of fused multiply-adds, the digits of each form are the order in which operands count, for
+// NaNs too: the multiplicand first, then the multiplier, then the addend.
 
 // floatCmp maps predicates to vcmp immediates (quiet forms where they exist; exceptions are masked anyway).
 var floatCmp = map[ir.Pred]uint8{
@@ -52,12 +52,10 @@ func (c *compiler) canFloat(v *ir.Value) bool {
 		return k3264
 	case ir.OpFCanon:
 		return k3264
-	case ir.OpFLdexp:
-		return false
 	case ir.OpCvt:
 		return c.canCvt(v)
 	}
-	return false
+	return c.canFloat2(v)
 }
 
 func (c *compiler) canCvt(v *ir.Value) bool {
@@ -140,13 +138,8 @@ func (c *compiler) floatOp(id ir.ID, v *ir.Value, u int) {
 			a.E(inst[w], L, uint8(d), uint8(x), y, mod)
 		}
 	case ir.OpFMA:
-		inst := [2]*x86.Inst{x86.VFMADD213PS, x86.VFMADD213PD}[w]
 		for i := range c.vals[id].comps {
-			x, last := r.zmut(v, 0, i, u, size)
-			y := r.zin(v.Args[1], i, u, size)
-			z := r.floatSrc(v.Args[2], i, u, size, mod)
-			a.E(inst, L, uint8(x), uint8(y), z, mod)
-			r.result(id, i, u, x, last)
+			r.fma(id, v, i, u, w, mod)
 		}
 	case ir.OpFMin, ir.OpFMax:
 		inst := [2]*x86.Inst{x86.VRANGEPS, x86.VRANGEPD}[w]
@@ -188,7 +181,7 @@ func (c *compiler) floatOp(id ir.ID, v *ir.Value, u int) {
 				one := r.splatConst(0x3ff0000000000000, 8)
 				a.E(x86.VDIVPD, L, uint8(x), uint8(one), x86.V(x), noMod)
 			}
-			r.result(id, i, u, x, false)
+			r.become(id, i, u, x)
 		}
 	case ir.OpFClamp:
 		c.clamp(id, v, u, size)
@@ -208,8 +201,10 @@ func (c *compiler) floatOp(id ir.ID, v *ir.Value, u int) {
 		c.floatCmp(id, v, u)
 	case ir.OpCvt:
 		c.cvt(id, v, u, mod)
+	case ir.OpFDivFmas:
+		c.fmas(id, v, u)
 	default:
-		a.EI(x86.VADDPS, L, 0, 0, x86.V(0), 0, noMod) // records an error
+		c.floatOp2(id, v, u)
 	}
 }
 
@@ -221,35 +216,54 @@ func (r *region) floatSrc(id ir.ID, i, u, size int, mod x86.Mod) x86.RM {
 	return r.opnd(id, i, u, size)
 }
 
-// zmut is argument n in a register that the operation overwrites: its own one when the value dies here and is not
-// another argument too, else a copy. last says which.
-func (r *region) zmut(v *ir.Value, n, i, u, size int) (z x86.Vec, own bool) {
+// fma emits a·b+c for one component, over the operand that dies if there is one.
+func (r *region) fma(id ir.ID, v *ir.Value, i, u, w int, mod x86.Mod) {
+	a := &r.c.a
+	const L = x86.L512
+	size := 4 << w
+	x, y, z := v.Args[0], v.Args[1], v.Args[2]
+	emit := func(inst [2]*x86.Inst, dst x86.Vec, vv, rm ir.ID) {
+		s := r.zin(vv, i, u, size)
+		m := r.floatSrc(rm, i, u, size, mod)
+		a.E(inst[w], L, uint8(dst), uint8(s), m, mod)
+		r.become(id, i, u, dst)
+	}
+	if d, ok := r.steal(v, 2, i, u); ok {
+		emit([2]*x86.Inst{x86.VFMADD231PS, x86.VFMADD231PD}, d, x, y)
+	} else if d, ok := r.steal(v, 0, i, u); ok {
+		emit([2]*x86.Inst{x86.VFMADD132PS, x86.VFMADD132PD}, d, z, y)
+	} else if d, ok := r.steal(v, 1, i, u); ok {
+		emit([2]*x86.Inst{x86.VFMADD213PS, x86.VFMADD213PD}, d, x, z)
+	} else {
+		emit([2]*x86.Inst{x86.VFMADD231PS, x86.VFMADD231PD}, r.zcopy(z, i, u, size), x, y)
+	}
+}
+
+// steal takes the register of argument n when the value dies here, is in a register, and is not another argument too.
+func (r *region) steal(v *ir.Value, n, i, u int) (x86.Vec, bool) {
 	k := r.compOf(v.Args[n], i)
-	if k >= 0 && r.c.comps[k].kind == compZ && !r.usedLater(k) {
-		same := 0
-		for _, arg := range v.Args {
-			if arg != ir.NoID {
-				for _, m := range r.c.vals[arg].comps {
-					if m == k {
-						same++
-					}
+	if k < 0 || r.c.comps[k].kind != compZ || r.usedLater(k) {
+		return 0, false
+	}
+	same := 0
+	for _, arg := range v.Args {
+		if arg != ir.NoID {
+			for _, m := range r.c.vals[arg].comps {
+				if m == k {
+					same++
 				}
 			}
 		}
-		o := k*maxU + int32(u)
-		if zr := r.zreg[o]; same == 1 && zr >= 0 {
-			r.zreg[o] = noReg
-			r.zown[zr] = ownTemp
-			r.zpin |= 1 << zr
-			return x86.Vec(zr), true
-		}
 	}
-	return r.zcopy(v.Args[n], i, u, size), false
-}
-
-// result makes register z component i of id.
-func (r *region) result(id ir.ID, i, u int, z x86.Vec, _ bool) {
-	r.become(id, i, u, z)
+	o := k*maxU + int32(u)
+	z := r.zreg[o]
+	if same != 1 || z < 0 {
+		return 0, false
+	}
+	r.zreg[o] = noReg
+	r.zown[z] = ownTemp
+	r.zpin |= 1 << z
+	return x86.Vec(z), true
 }
 
 // flush turns f32 denormals into zeros of their sign.

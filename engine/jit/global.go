@@ -251,6 +251,9 @@ func (c *compiler) global(id ir.ID, v *ir.Value) {
 		a.Jmp(single)
 	}
 	a.Bind(apart)
+	if x.w == 16 {
+		x.groups(next)
+	}
 	a.X(x86.KXNORW, x86.L128, 1, 1, x86.KR(1))
 	a.Bind(single)
 	x.oneByOne()
@@ -430,18 +433,85 @@ func (x *access) move(all bool) {
 		for i := range uint8(4) {
 			a.E(x86.VMOVDQU32, L, i, 0, p(64*int32(i)), zs[i])
 		}
-		for i, t := range tabQuad {
-			a.E(x86.VMOVDQU32, L, 4, 0, c.table(t), noMod)
-			a.E(x86.VMOVDQU32, L, 5, 0, x86.V(4), noMod)
-			a.E(x86.VPERMI2D, L, 4, 0, x86.V(1), noMod)
-			a.E(x86.VPERMI2D, L, 5, 2, x86.V(3), noMod)
-			a.EI(x86.VSHUFI64X2, L, 6, 4, x86.V(5), 0x44, noMod)
-			a.EI(x86.VSHUFI64X2, L, 7, 4, x86.V(5), 0xee, noMod)
-			st(6, ks[2*i])
-			st(7, ks[2*i+1])
-		}
+		x.deinterleave4(ks)
 	}
 }
+
+// deinterleave4 takes four vectors of four lanes each, in zmm0–3, apart into the components ks.
+func (x *access) deinterleave4(ks []int32) {
+	c, a := x.c, &x.c.a
+	const L = x86.L512
+	for i, t := range tabQuad {
+		a.E(x86.VMOVDQU32, L, 4, 0, c.table(t), noMod)
+		a.E(x86.VMOVDQU32, L, 5, 0, x86.V(4), noMod)
+		a.E(x86.VPERMI2D, L, 4, 0, x86.V(1), noMod)
+		a.E(x86.VPERMI2D, L, 5, 2, x86.V(3), noMod)
+		a.EI(x86.VSHUFI64X2, L, 6, 4, x86.V(5), 0x44, noMod)
+		a.EI(x86.VSHUFI64X2, L, 7, 4, x86.V(5), 0xee, noMod)
+		a.E(x86.VMOVDQU32S, L, 6, 0, x.at(ks[2*i]), noMod)
+		a.E(x86.VMOVDQU32S, L, 7, 0, x.at(ks[2*i+1]), noMod)
+	}
+}
+
+// groups does an access of 16 bytes by all lanes when each four lanes are contiguous, as in a tile whose rows are 64
+// bytes; else it falls through.
+func (x *access) groups(next x86.Label) {
+	c, a := x.c, &x.c.a
+	const L = x86.L512
+	no := a.NewLabel()
+	a.E(x86.VMOVDQU32, L, 0, 0, x.at(x.offs[0]), noMod)
+	a.E(x86.VPSUBD, L, 1, 0, c.table(tabInGroup), noMod)
+	a.EI(x86.VPSHUFD, L, 2, 0, x86.V(1), 0, noMod)
+	a.EI(x86.VPCMPD, L, 1, 2, x86.V(1), 0, noMod)
+	if x.pair {
+		a.E(x86.VMOVDQU32, L, 1, 0, x.at(x.offs[1]), noMod)
+		a.EI(x86.VPSHUFD, L, 2, 0, x86.V(1), 0, noMod)
+		a.EI(x86.VPCMPD, L, 1, 2, x86.V(1), 0, x86.Masked(1))
+	}
+	a.X(x86.KORTESTW, x86.L128, 1, 0, x86.KR(1))
+	a.Jcc(x86.AE, no)
+	ks := c.vals[x.id].comps
+	if x.store {
+		ks = c.vals[x.v.Args[3]].comps
+		for i, k := range ks {
+			a.E(x86.VMOVDQU32, L, uint8(i), 0, x.at(k), noMod)
+		}
+		x.interleave4()
+	}
+	for g := range int32(4) {
+		a.G(x86.MOV, 4, x86.R8, x.at(x.offs[0]).Add(16*g))
+		if x.pair {
+			a.G(x86.MOV, 4, x86.RAX, x.at(x.offs[1]).Add(16*g))
+		}
+		x.wrap(x.slow)
+		if x.pair {
+			a.GI8(x86.SHL, 8, x86.R(x86.RAX), 32)
+			a.Alu(x86.OR, 8, x86.R8, x86.R(x86.RAX))
+		}
+		a.Alu(x86.ADD, 8, x86.R8, x86.R(x86.R15))
+		a.G(x86.LEA, 8, x86.RCX, x86.M(x86.R8, 63))
+		a.G(x86.MOV, 8, x86.RAX, x86.R(x86.R8))
+		x.pages()
+		if x.store {
+			a.E(x86.VMOVDQU32S, L, uint8(g), 0, x86.M(x86.R8, 0), noMod)
+		} else {
+			a.E(x86.VMOVDQU32, L, uint8(g), 0, x86.M(x86.R8, 0), noMod)
+		}
+	}
+	if !x.store {
+		x.deinterleave4(ks)
+	}
+	a.Jmp(next)
+	a.Bind(no)
+}
+
+var tabInGroup = func() *[16]uint32 {
+	var t [16]uint32
+	for i := range uint32(16) {
+		t[i] = i & 3 * 16
+	}
+	return &t
+}()
 
 // interleave4 turns four components in zmm0–3 into four vectors of four lanes each, in the same registers.
 func (x *access) interleave4() {

@@ -309,6 +309,9 @@ func (g *gen) address(size uint32, w int) ir.ID {
 		return op(ir.OpAnd, op(ir.OpMul, lane, g.c(ir.S32, 0)), base)
 	case 2: // row broadcast
 		return op(ir.OpAdd, op(ir.OpShl, op(ir.OpLShr, lane, g.c(ir.S32, 4)), g.c(ir.S32, 4)), base)
+	case 4: // groups of four lanes
+		row := op(ir.OpMul, op(ir.OpLShr, lane, g.c(ir.S32, 2)), g.c(ir.S32, uint64(r.Uint32N(60))*4))
+		return op(ir.OpAdd, op(ir.OpAdd, row, base), op(ir.OpMul, op(ir.OpAnd, lane, g.c(ir.S32, 3)), g.c(ir.S32, uint64(w))))
 	case 3: // random
 		return op(ir.OpAnd, g.vec32(), g.c(ir.S32, uint64(size/2-1)&^3))
 	}
@@ -459,7 +462,46 @@ func (g *gen) fl() {
 		fp |= ir.FPDX10
 	}
 	v := ir.Value{Type: t, Kind: k, FP: fp}
-	switch r.IntN(8) {
+	switch r.IntN(11) {
+	case 8:
+		v.Op = []ir.Op{ir.OpFLdexp, ir.OpFMant, ir.OpFFract, ir.OpFRcpIFlag, ir.OpFExp, ir.OpFRsq}[r.IntN(6)]
+		v.Args = []ir.ID{vecArg()}
+		if v.Op == ir.OpFLdexp {
+			v.Args = append(v.Args, g.vec32())
+		}
+		if v.Op == ir.OpFExp {
+			v.Type = ir.V32
+		}
+	case 9:
+		if k == ir.F16 {
+			v.Kind = ir.F32
+		}
+		v.Op = []ir.Op{ir.OpFDivScale, ir.OpFDivScaleVCC, ir.OpFDivFixup, ir.OpFDivFmas}[r.IntN(4)]
+		v.Args = []ir.ID{vecArg(), x(), x()}
+		if r.IntN(2) == 0 && v.Op != ir.OpFDivFmas {
+			v.Args[0] = v.Args[1+r.IntN(2)]
+			if g.f.V(v.Args[0]).Type.Uniform() {
+				v.Args[0] = vecArg()
+			}
+		}
+		switch v.Op {
+		case ir.OpFDivScaleVCC:
+			v.Type = ir.M
+		case ir.OpFDivFmas:
+			m := g.pick(ir.M)
+			if r.IntN(2) == 0 {
+				m = g.add(ir.Value{Op: ir.OpMAnd, Type: ir.M, Args: []ir.ID{m, g.c(ir.M, 0)}})
+			}
+			v.Args = append(v.Args, m)
+		}
+	case 10:
+		if r.IntN(2) == 0 {
+			v.Op, v.Type = ir.OpFClass, ir.M
+			v.Args = []ir.ID{vecArg(), g.c(ir.S32, uint64(r.IntN(1024)))}
+		} else {
+			v.Op = ir.OpFMed3
+			v.Args = []ir.ID{vecArg(), x(), x()}
+		}
 	case 0, 1:
 		v.Op = []ir.Op{ir.OpFAdd, ir.OpFSub, ir.OpFMul}[r.IntN(3)]
 		v.Args = []ir.ID{vecArg(), x()}

@@ -299,7 +299,7 @@ func (r *region) allocZ(own int32) x86.Vec {
 		}
 	}
 	if best < 0 {
-		r.c.a.E(x86.VADDPS, x86.L512, 0, 0, x86.R(0), x86.Mod{Round: 99}) // records an error: no register left
+		r.c.a.Fail("no vector register left")
 		return 0
 	}
 	r.spillZ(best)
@@ -338,7 +338,7 @@ func (r *region) allocK(own int32) x86.K {
 		}
 	}
 	if best < 0 {
-		r.c.a.E(x86.VADDPS, x86.L512, 0, 0, x86.R(0), x86.Mod{Round: 99})
+		r.c.a.Fail("no mask register left")
 		return 1
 	}
 	o := r.kown[best]

@@ -143,6 +143,8 @@ func (c *compiler) waveOp(id ir.ID) {
 		c.permConst(id, v)
 	case ir.OpBPermute:
 		c.bpermute(id, v)
+	case ir.OpFDivFmas:
+		c.divFmas(id, v)
 	case ir.OpSLoad:
 		c.sload(id, v)
 	case ir.OpLoad, ir.OpStore:

@@ -164,6 +164,9 @@ func (a *Asm) Reset() {
 // Err is the first thing that could not be encoded, or nil.
 func (a *Asm) Err() error { return a.err }
 
+// Fail records an error of the caller's, like one of encoding.
+func (a *Asm) Fail(msg string) { a.fail("%s", msg) }
+
 func (a *Asm) fail(format string, args ...any) {
 	if a.err == nil {
 		a.err = fmt.Errorf("x86: at offset %#x: "+format, append([]any{len(a.Buf)}, args...)...)

@@ -1,0 +1,454 @@
+package jit
+
+import (
+	"github.com/pumice-gpu/pumice/engine/ir"
+	"github.com/pumice-gpu/pumice/engine/jit/x86"
+)
+
+// fmtInfo holds what the rarer float operations need to know of a format, and the instructions for its size.
+type fmtInfo struct {
+	size                           int
+	sign, inf, nan, one            uint64
+	man                            uint8 // mantissa bits
+	expMask                        uint64
+	emin                           int64
+	scale, far, tiny, under        int64 // of division, as in package fp
+	scaleF, minusScale, eminF      uint64
+	big                            uint64 // 2^-emin: larger denominators have a denormal reciprocal
+	class, range_, scalef, getmant *x86.Inst
+	getexp, cmp, mul, sub, min     *x86.Inst
+	and, or, add, isub, srl, icmp  *x86.Inst
+	ternlog, mov                   *x86.Inst
+}
+
+var fmt32 = fmtInfo{
+	size: 4, sign: 1 << 31, inf: 0x7f800000, nan: 0xffc00000, one: 0x3f800000, man: 23, expMask: 0xff, emin: -126,
+	scale: 64, far: 96, tiny: 23, under: -150, scaleF: 0x42800000, minusScale: 0xc2800000, eminF: 0xc2fc0000, big: 0x7e800000,
+	class: x86.VFPCLASSPS, range_: x86.VRANGEPS, scalef: x86.VSCALEFPS, getmant: x86.VGETMANTPS, getexp: x86.VGETEXPPS,
+	cmp: x86.VCMPPS, mul: x86.VMULPS, sub: x86.VSUBPS, min: x86.VMINPS, and: x86.VPANDD, or: x86.VPORD, add: x86.VPADDD,
+	isub: x86.VPSUBD, srl: x86.VPSRLDI, icmp: x86.VPCMPD, ternlog: x86.VPTERNLOGD, mov: x86.VMOVDQU32,
+}
+
+var fmt64 = fmtInfo{
+	size: 8, sign: 1 << 63, inf: 0x7ff0000000000000, nan: 0xfff8000000000000, one: 0x3ff0000000000000, man: 52, expMask: 0x7ff, emin: -1022,
+	scale: 128, far: 768, tiny: 53, under: -1075, scaleF: 0x4060000000000000, minusScale: 0xc060000000000000, eminF: 0xc08ff00000000000, big: 0x7fd0000000000000,
+	class: x86.VFPCLASSPD, range_: x86.VRANGEPD, scalef: x86.VSCALEFPD, getmant: x86.VGETMANTPD, getexp: x86.VGETEXPPD,
+	cmp: x86.VCMPPD, mul: x86.VMULPD, sub: x86.VSUBPD, min: x86.VMINPD, and: x86.VPANDQ, or: x86.VPORQ, add: x86.VPADDQ,
+	isub: x86.VPSUBQ, srl: x86.VPSRLQI, icmp: x86.VPCMPQ, ternlog: x86.VPTERNLOGQ, mov: x86.VMOVDQU64,
+}
+
+func fmtOf(k ir.Kind) *fmtInfo {
+	if k == ir.F64 {
+		return &fmt64
+	}
+	return &fmt32
+}
+
+// Classes of vfpclass.
+const (
+	clQNaN    = 0x01
+	clPosZero = 0x02
+	clNegZero = 0x04
+	clPosInf  = 0x08
+	clNegInf  = 0x10
+	clDenorm  = 0x20
+	clNeg     = 0x40 // negative and finite, not zero
+	clSNaN    = 0x80
+	clZero    = clPosZero | clNegZero
+	clInf     = clPosInf | clNegInf
+	clNaN     = clQNaN | clSNaN
+)
+
+// canFloat2 tells whether floatOp2 knows the operation.
+func (c *compiler) canFloat2(v *ir.Value) bool {
+	if v.Kind != ir.F32 && v.Kind != ir.F64 || v.FP.Round() != 0 && v.Op != ir.OpFClass && v.Op != ir.OpFMed3 {
+		return false
+	}
+	switch v.Op {
+	case ir.OpFLdexp, ir.OpFMant, ir.OpFFract, ir.OpFDivScale, ir.OpFDivScaleVCC, ir.OpFDivFixup, ir.OpFRcpIFlag:
+		return true
+	case ir.OpFExp:
+		return v.Kind == ir.F32
+	case ir.OpFMed3:
+		return v.FP&ir.FPIEEE != 0
+	case ir.OpFClass:
+		_, ok := c.isConst(v.Args[1])
+		return ok
+	}
+	return false
+}
+
+// floatOp2 emits the operations of canFloat2, component by component.
+func (c *compiler) floatOp2(id ir.ID, v *ir.Value, u int) {
+	r, a := &c.r, &c.a
+	const L = x86.L512
+	f := fmtOf(v.Kind)
+	halves := 1
+	if f.size == 8 {
+		halves = 2
+	}
+	k := func(x uint64) x86.RM { return r.constant(x, f.size) }
+	var masks [2]x86.K
+	for i := range halves {
+		// Temporaries live until the operation ends; 64-bit operations go through here twice, so they are given back.
+		before := r.temps()
+		in := func(n int) x86.Vec { return r.zin(v.Args[n], i, u, f.size) }
+		switch v.Op {
+		case ir.OpFLdexp:
+			x := in(0)
+			t := r.tmp()
+			if halves == 1 {
+				n := r.zin(v.Args[1], 0, u, 4)
+				a.E(x86.VPMINSD, L, uint8(t), uint8(n), r.constant(1<<14, 4), noMod)
+				a.E(x86.VPMAXSD, L, uint8(t), uint8(t), r.constant(uint64(uint32(-1<<14&0xffffffff)), 4), noMod)
+				a.E(x86.VCVTDQ2PS, L, uint8(t), 0, x86.V(t), noMod)
+			} else {
+				h := c.half(v.Args[1], i, u, x86.VPMOVSXDQ)
+				a.E(x86.VPMINSQ, L, uint8(t), uint8(h), k(1<<14), noMod)
+				a.E(x86.VPMAXSQ, L, uint8(t), uint8(t), k(^uint64(1<<14-1)), noMod)
+				a.E(x86.VCVTQQ2PD, L, uint8(t), 0, x86.V(t), noMod)
+			}
+			a.E(f.scalef, L, uint8(t), uint8(x), x86.V(t), noMod)
+			r.become(id, i, u, t)
+		case ir.OpFRcpIFlag:
+			x := r.zcopy(v.Args[0], i, u, f.size)
+			c.rcp(x, f)
+			r.become(id, i, u, x)
+		case ir.OpFMant:
+			// Zeros and infinities are themselves; NaN becomes quiet either way.
+			x := in(0)
+			t, m := r.tmp(), r.ktmp()
+			a.EI(f.class, L, uint8(m), 0, x86.V(x), clZero|clInf, noMod)
+			a.EI(f.getmant, L, uint8(t), 0, x86.V(x), 2, noMod) // [0.5, 1), sign kept
+			a.E(f.mov, L, uint8(t), 0, x86.V(x), x86.Masked(m))
+			r.become(id, i, u, t)
+		case ir.OpFExp:
+			x := in(0)
+			t, m := r.tmp(), r.ktmp()
+			a.EI(f.class, L, uint8(m), 0, x86.V(x), clZero|clInf|clNaN, noMod)
+			a.E(f.getexp, L, uint8(t), 0, x86.V(x), noMod)
+			a.E(x86.VCVTPS2DQ, L, uint8(t), 0, x86.V(t), noMod)
+			a.E(x86.VPADDD, L, uint8(t), uint8(t), r.constant(1, 4), noMod)
+			a.E(x86.VPXORD, L, uint8(t), uint8(t), x86.V(t), x86.Masked(m))
+			r.become(id, i, u, t)
+		case ir.OpFFract:
+			// min(c, x - floor(x)) with the difference second, so that NaN is kept.
+			x := in(0)
+			t := r.tmp()
+			one := r.splatConst(f.one-1, f.size)
+			inst := x86.VRNDSCALEPS
+			if halves == 2 {
+				inst = x86.VRNDSCALEPD
+			}
+			a.EI(inst, L, uint8(t), 0, x86.V(x), 9, noMod)
+			a.E(f.sub, L, uint8(t), uint8(x), x86.V(t), noMod)
+			a.E(f.min, L, uint8(t), uint8(one), x86.V(t), noMod)
+			r.become(id, i, u, t)
+		case ir.OpFMed3:
+			x, y, z := in(0), in(1), in(2)
+			lo, hi, m, n := r.tmp(), r.tmp(), r.ktmp(), r.ktmp()
+			a.EI(f.cmp, L, uint8(m), uint8(x), x86.V(y), 3, noMod)
+			a.EI(f.cmp, L, uint8(n), uint8(z), x86.V(z), 3, noMod)
+			a.X(x86.KORW, x86.L128, uint8(m), uint8(m), x86.KR(n))
+			a.EI(f.range_, L, uint8(lo), uint8(x), x86.V(y), 4, noMod)
+			a.EI(f.range_, L, uint8(hi), uint8(x), x86.V(y), 5, noMod)
+			a.EI(f.range_, L, uint8(hi), uint8(hi), x86.V(z), 4, noMod)
+			a.EI(f.range_, L, uint8(hi), uint8(lo), x86.V(hi), 5, noMod)
+			a.EI(f.range_, L, uint8(hi), uint8(lo), x86.V(z), 4, x86.Masked(m)) // with a NaN, the minimum
+			r.become(id, i, u, hi)
+		case ir.OpFClass:
+			x := in(0)
+			masks[i] = c.classMask(x, v, f)
+			before[1] |= 1 << masks[i]
+		case ir.OpFDivFixup:
+			t := c.divFixup(in(0), in(1), in(2), f)
+			r.become(id, i, u, t)
+		case ir.OpFDivScale, ir.OpFDivScaleVCC:
+			d, vcc := c.divScale(in(0), in(1), in(2), f, v.Op == ir.OpFDivScale)
+			if v.Op == ir.OpFDivScaleVCC {
+				masks[i] = vcc
+				before[1] |= 1 << vcc
+				break
+			}
+			r.become(id, i, u, d)
+		}
+		r.dropTemps(before)
+	}
+	if v.Type == ir.M {
+		d := r.kdst(id, u)
+		if halves == 2 {
+			a.X(x86.KUNPCKBW, x86.L128, uint8(d), uint8(masks[1]), x86.KR(masks[0]))
+		} else {
+			a.X(x86.KMOVW, x86.L128, uint8(d), 0, x86.KR(masks[0]))
+		}
+	}
+}
+
+// temps is the set of temporaries in use.
+func (r *region) temps() (s [2]uint32) {
+	for i, o := range r.zown {
+		if o == ownTemp {
+			s[0] |= 1 << i
+		}
+	}
+	for i, o := range r.kown {
+		if o == ownTemp {
+			s[1] |= 1 << i
+		}
+	}
+	return s
+}
+
+// dropTemps gives back the temporaries that are not in keep.
+func (r *region) dropTemps(keep [2]uint32) {
+	for i, o := range r.zown {
+		if o == ownTemp && keep[0]>>i&1 == 0 {
+			r.zown[i] = ownFree
+			r.zpin &^= 1 << i
+		}
+	}
+	for i, o := range r.kown {
+		if o == ownTemp && keep[1]>>i&1 == 0 {
+			r.kown[i] = ownFree
+			r.kpin &^= 1 << i
+		}
+	}
+}
+
+// rcp replaces x by 1/x; f32 treats denormals as zeros.
+func (c *compiler) rcp(x x86.Vec, f *fmtInfo) {
+	one := c.r.splatConst(f.one, f.size)
+	if f.size == 8 {
+		c.a.E(x86.VDIVPD, x86.L512, uint8(x), uint8(one), x86.V(x), noMod)
+		return
+	}
+	c.flush(x)
+	c.a.E(x86.VDIVPS, x86.L512, uint8(x), uint8(one), x86.V(x), noMod)
+	c.flush(x)
+}
+
+// classMask tests x against the classes of v_cmp_class, a constant.
+func (c *compiler) classMask(x x86.Vec, v *ir.Value, f *fmtInfo) x86.K {
+	r, a := &c.r, &c.a
+	const L = x86.L512
+	w, _ := c.isConst(v.Args[1])
+	var imm uint8
+	for bit, cl := range map[uint]uint8{0: clSNaN, 1: clQNaN, 2: clNegInf, 5: clNegZero, 6: clPosZero, 9: clPosInf} {
+		if w>>bit&1 != 0 {
+			imm |= cl
+		}
+	}
+	d, den, neg, t := r.ktmp(), r.ktmp(), r.ktmp(), r.ktmp()
+	a.EI(f.class, L, uint8(d), 0, x86.V(x), imm, noMod)
+	if w>>4&1|w>>7&1|w>>3&1|w>>8&1 == 0 {
+		return d
+	}
+	a.EI(f.class, L, uint8(den), 0, x86.V(x), clDenorm, noMod)
+	a.EI(f.class, L, uint8(neg), 0, x86.V(x), clNeg, noMod)
+	or := func() { a.X(x86.KORW, x86.L128, uint8(d), uint8(d), x86.KR(t)) }
+	if w>>3&1 != 0 { // negative normal
+		a.X(x86.KANDNW, x86.L128, uint8(t), uint8(den), x86.KR(neg))
+		or()
+	}
+	if w>>4&1 != 0 { // negative denormal
+		a.X(x86.KANDW, x86.L128, uint8(t), uint8(den), x86.KR(neg))
+		or()
+	}
+	if w>>7&1 != 0 { // positive denormal
+		a.X(x86.KANDNW, x86.L128, uint8(t), uint8(neg), x86.KR(den))
+		or()
+	}
+	if w>>8&1 != 0 { // positive normal: none of the others
+		a.EI(f.class, L, uint8(t), 0, x86.V(x), 0xff, noMod)
+		a.X(x86.KNOTW, x86.L128, uint8(t), 0, x86.KR(t))
+		if f.size == 8 { // eight lanes
+			a.XI(x86.KSHIFTLW, x86.L128, uint8(t), 0, x86.KR(t), 8)
+			a.XI(x86.KSHIFTRW, x86.L128, uint8(t), 0, x86.KR(t), 8)
+		}
+		or()
+	}
+	return d
+}
+
+// biased puts the exponent field of x into d.
+func (c *compiler) biased(d, x x86.Vec, f *fmtInfo) {
+	a := &c.a
+	a.EI(f.srl, x86.L512, 0, uint8(d), x86.V(x), f.man, noMod)
+	a.E(f.and, x86.L512, uint8(d), uint8(d), c.r.constant(f.expMask, f.size), noMod)
+}
+
+// divFixup is fp.DivFixup to nearest.
+func (c *compiler) divFixup(quo, den, num x86.Vec, f *fmtInfo) x86.Vec {
+	r, a := &c.r, &c.a
+	const L = x86.L512
+	k := func(x uint64) x86.RM { return r.constant(x, f.size) }
+	s, d, inf, b := r.tmp(), r.tmp(), r.tmp(), r.tmp()
+	m, t, dz, nz := r.ktmp(), r.ktmp(), r.ktmp(), r.ktmp()
+	// s = sign of the quotient, d = |quo| with it
+	a.E(f.mov, L, uint8(s), 0, x86.V(num), noMod)
+	a.EI(f.ternlog, L, uint8(s), uint8(den), k(f.sign), 0x28, noMod) // (s ^ den) & sign
+	a.E(f.mov, L, uint8(d), 0, x86.V(quo), noMod)
+	a.EI(f.ternlog, L, uint8(d), uint8(s), k(f.sign), 0xdc, noMod) // d without sign, or s
+	a.E(f.or, L, uint8(inf), uint8(s), k(f.inf), noMod)
+	a.EI(f.cmp, L, uint8(m), uint8(quo), x86.V(quo), 3, noMod)
+	a.E(f.mov, L, uint8(d), 0, x86.V(inf), x86.Masked(m)) // a NaN quotient is an overflow
+	// quotients that vanish
+	e := r.tmp()
+	c.biased(b, num, f)
+	c.biased(e, den, f)
+	a.E(f.isub, L, uint8(b), uint8(b), x86.V(e), noMod)
+	a.EI(f.icmp, L, uint8(m), uint8(b), k(uint64(f.under)), 1, noMod)
+	a.E(f.mov, L, uint8(d), 0, x86.V(s), x86.Masked(m))
+	// zeros and infinities
+	a.EI(f.class, L, uint8(dz), 0, x86.V(den), clZero, noMod)
+	a.EI(f.class, L, uint8(nz), 0, x86.V(num), clZero, noMod)
+	a.EI(f.class, L, uint8(m), 0, x86.V(den), clInf, noMod)
+	a.X(x86.KORW, x86.L128, uint8(t), uint8(m), x86.KR(nz))
+	a.E(f.mov, L, uint8(d), 0, x86.V(s), x86.Masked(t))
+	a.EI(f.class, L, uint8(t), 0, x86.V(num), clInf, noMod)
+	a.X(x86.KANDW, x86.L128, uint8(nz), uint8(nz), x86.KR(dz)) // 0/0
+	a.X(x86.KANDW, x86.L128, uint8(m), uint8(m), x86.KR(t))    // inf/inf
+	a.X(x86.KORW, x86.L128, uint8(t), uint8(t), x86.KR(dz))
+	a.E(f.mov, L, uint8(d), 0, x86.V(inf), x86.Masked(t))
+	a.X(x86.KORW, x86.L128, uint8(m), uint8(m), x86.KR(nz))
+	nan := r.splatConst(f.nan, f.size)
+	a.E(f.mov, L, uint8(d), 0, x86.V(nan), x86.Masked(m))
+	// NaN arguments, the numerator first
+	a.EI(f.class, L, uint8(m), 0, x86.V(den), clNaN, noMod)
+	a.E(f.mul, L, uint8(d), uint8(den), k(f.one), x86.Masked(m))
+	a.EI(f.class, L, uint8(m), 0, x86.V(num), clNaN, noMod)
+	a.E(f.mul, L, uint8(d), uint8(num), k(f.one), x86.Masked(m))
+	return d
+}
+
+// divScale is fp.DivScale: the scaled value (when want) and the mask.
+func (c *compiler) divScale(s0, den, num x86.Vec, f *fmtInfo, want bool) (x86.Vec, x86.K) {
+	r, a := &c.r, &c.a
+	const L = x86.L512
+	k := func(x uint64) x86.RM { return r.constant(x, f.size) }
+	kop := func(i *x86.Inst, d, x, y x86.K) { a.X(i, x86.L128, uint8(d), uint8(x), x86.KR(y)) }
+	t, w := r.tmp(), r.tmp()
+	m, n, quo := r.ktmp(), r.ktmp(), r.ktmp()
+	// quo: the quotient is denormal: floor(log2(num/den)) < emin, both finite
+	a.EI(f.getmant, L, uint8(t), 0, x86.V(num), 4, noMod)
+	a.EI(f.getmant, L, uint8(w), 0, x86.V(den), 4, noMod)
+	a.EI(f.cmp, L, uint8(m), uint8(t), x86.V(w), 0x11, noMod)
+	a.E(f.getexp, L, uint8(t), 0, x86.V(num), noMod)
+	a.E(f.getexp, L, uint8(w), 0, x86.V(den), noMod)
+	a.E(f.sub, L, uint8(t), uint8(t), x86.V(w), noMod)
+	a.E(f.sub, L, uint8(t), uint8(t), k(f.one), x86.Masked(m))
+	a.EI(f.cmp, L, uint8(quo), uint8(t), k(f.eminF), 0x11, noMod)
+	a.EI(f.class, L, uint8(m), 0, x86.V(den), clInf, noMod)
+	a.EI(f.class, L, uint8(n), 0, x86.V(num), clInf, noMod)
+	kop(x86.KORW, n, n, m)
+	kop(x86.KANDNW, quo, n, quo)
+	// exponent fields: far apart, tiny numerators
+	c.biased(t, num, f)
+	c.biased(w, den, f)
+	var d x86.Vec
+	if want {
+		up, down := r.tmp(), r.tmp()
+		d = r.tmp()
+		a.E(f.scalef, L, uint8(up), uint8(s0), k(f.scaleF), noMod)
+		a.E(f.scalef, L, uint8(down), uint8(s0), k(f.minusScale), noMod)
+		a.E(f.mov, L, uint8(d), 0, x86.V(s0), noMod)
+		a.EI(f.icmp, L, uint8(n), uint8(t), k(uint64(f.tiny)), 2, noMod)
+		a.E(f.mov, L, uint8(d), 0, x86.V(up), x86.Masked(n))
+		// quotient denormal: the numerator is scaled up
+		a.E(f.mov, L, uint8(d), 0, x86.V(s0), x86.Masked(quo))
+		a.EI(f.icmp, L, uint8(n), uint8(s0), x86.V(num), 0, x86.Masked(quo))
+		a.E(f.mov, L, uint8(d), 0, x86.V(up), x86.Masked(n))
+		// reciprocal of the denominator denormal: |den| > 2^-emin and finite
+		rcp := r.tmp()
+		a.E(f.and, L, uint8(rcp), uint8(den), k(f.sign-1), noMod)
+		a.EI(f.icmp, L, uint8(n), uint8(rcp), k(f.big), 6, noMod)
+		kop(x86.KANDNW, n, m, n)
+		a.E(f.mov, L, uint8(d), 0, x86.V(down), x86.Masked(n))
+		kop(x86.KANDW, n, n, quo) // both: only the denominator is scaled
+		a.E(f.mov, L, uint8(d), 0, x86.V(s0), x86.Masked(n))
+		a.EI(f.icmp, L, uint8(n), uint8(s0), x86.V(den), 0, x86.Masked(n))
+		a.E(f.mov, L, uint8(d), 0, x86.V(down), x86.Masked(n))
+		a.EI(f.class, L, uint8(n), 0, x86.V(den), clDenorm, noMod)
+		a.E(f.mov, L, uint8(d), 0, x86.V(up), x86.Masked(n))
+		a.E(f.isub, L, uint8(t), uint8(t), x86.V(w), noMod)
+		a.EI(f.icmp, L, uint8(n), uint8(t), k(uint64(f.far)), 5, noMod)
+		a.E(f.mov, L, uint8(d), 0, x86.V(s0), x86.Masked(n))
+		a.EI(f.icmp, L, uint8(n), uint8(s0), x86.V(den), 0, x86.Masked(n))
+		a.E(f.mov, L, uint8(d), 0, x86.V(up), x86.Masked(n))
+		// NaN: s0 as it is, quiet when it is one
+		a.EI(f.cmp, L, uint8(n), uint8(den), x86.V(num), 3, noMod)
+		a.E(f.mov, L, uint8(d), 0, x86.V(s0), x86.Masked(n))
+		a.EI(f.class, L, uint8(n), 0, x86.V(s0), clNaN, noMod)
+		a.E(f.mul, L, uint8(d), uint8(s0), k(f.one), x86.Masked(n))
+		a.EI(f.class, L, uint8(n), 0, x86.V(den), clZero, noMod)
+		a.EI(f.class, L, uint8(m), 0, x86.V(num), clZero, noMod)
+		kop(x86.KORW, n, n, m)
+		nan := r.splatConst(f.nan, f.size)
+		a.E(f.mov, L, uint8(d), 0, x86.V(nan), x86.Masked(n))
+		return d, 0
+	}
+	// mask: zero operands, or no NaN and (far apart, or quotient denormal and denominator not)
+	a.EI(f.class, L, uint8(n), 0, x86.V(den), clDenorm, noMod)
+	kop(x86.KANDNW, quo, n, quo)
+	a.E(f.isub, L, uint8(t), uint8(t), x86.V(w), noMod)
+	a.EI(f.icmp, L, uint8(n), uint8(t), k(uint64(f.far)), 5, noMod)
+	kop(x86.KORW, quo, quo, n)
+	a.EI(f.cmp, L, uint8(n), uint8(den), x86.V(num), 3, noMod)
+	kop(x86.KANDNW, quo, n, quo)
+	a.EI(f.class, L, uint8(n), 0, x86.V(s0), clNaN, noMod)
+	kop(x86.KANDNW, quo, n, quo)
+	a.EI(f.class, L, uint8(n), 0, x86.V(den), clZero, noMod)
+	kop(x86.KORW, quo, quo, n)
+	a.EI(f.class, L, uint8(n), 0, x86.V(num), clZero, noMod)
+	kop(x86.KORW, quo, quo, n)
+	return 0, quo
+}
+
+// divFmas is a fused multiply-add when no lane asks for scaling; else the helper does it.
+func (c *compiler) divFmas(id ir.ID, v *ir.Value) {
+	if v.Kind != ir.F32 && v.Kind != ir.F64 || !plainFP(v.FP) || v.FP.Round() != 0 || v.Type == ir.S32 || v.Type == ir.S64 {
+		c.helper(id)
+		return
+	}
+	a := &c.a
+	slow, done := c.coldHelper(id)
+	if x, ok := c.isConst(v.Args[3]); ok {
+		if x != 0 {
+			a.Jmp(slow)
+		}
+	} else {
+		a.AluI(x86.CMP, c.lanes/8, c.memOf(c.vals[v.Args[3]].comps[0]), 0)
+		a.Jcc(x86.NE, slow)
+	}
+	c.region([]ir.ID{id}, ir.NoID)
+	a.Bind(done)
+}
+
+// fmas is the unscaled case of divFmas inside its own region; 64-bit values are in halves there.
+func (c *compiler) fmas(id ir.ID, v *ir.Value, u int) {
+	r, a := &c.r, &c.a
+	const L = x86.L512
+	if v.Kind == ir.F32 {
+		r.fma(id, v, 0, u, 0, noMod)
+		return
+	}
+	q := func(n, i int) x86.Vec {
+		t := r.tmp()
+		lo, hi := r.zin(v.Args[n], 0, u, 4), r.zin(v.Args[n], 1, u, 4)
+		a.E(x86.VMOVDQU32, L, uint8(t), 0, r.table([]*[16]uint32{tabPairLo, tabPairHi}[i]), noMod)
+		a.E(x86.VPERMI2D, L, uint8(t), uint8(lo), x86.V(hi), noMod)
+		return t
+	}
+	var d [2]x86.Vec
+	for i := range 2 {
+		x, y, z := q(0, i), q(1, i), q(2, i)
+		a.E(x86.VFMADD231PD, L, uint8(z), uint8(x), x86.V(y), noMod)
+		d[i] = z
+	}
+	for i, t := range []*[16]uint32{tabLo, tabHi} {
+		z := r.tmp()
+		a.E(x86.VMOVDQU32, L, uint8(z), 0, r.table(t), noMod)
+		a.E(x86.VPERMI2D, L, uint8(z), uint8(d[0]), x86.V(d[1]), noMod)
+		r.become(id, i, u, z)
+	}
+}

@@ -1,0 +1,162 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/pumice-gpu/pumice/engine/ir"
+	"github.com/pumice-gpu/pumice/engine/jit/rt"
+	"github.com/pumice-gpu/pumice/engine/lane"
+	"github.com/pumice-gpu/pumice/engine/mem"
+)
+
+// TestFloatOps runs each float operation alone on many values and compares with package lane.
+func TestFloatOps(t *testing.T) {
+	if !Supported() {
+		t.Skip("no AVX-512")
+	}
+	type op struct {
+		v ir.Value
+		n int // arguments
+	}
+	var ops []op
+	for _, k := range []ir.Kind{ir.F32, ir.F64, ir.F16} {
+		for _, o := range []ir.Op{ir.OpFAdd, ir.OpFSub, ir.OpFMul, ir.OpFMin, ir.OpFMax, ir.OpFLdexp} {
+			ops = append(ops, op{ir.Value{Op: o, Kind: k}, 2})
+		}
+		for _, o := range []ir.Op{ir.OpFMA, ir.OpFMed3, ir.OpFDivScale, ir.OpFDivScaleVCC, ir.OpFDivFixup} {
+			ops = append(ops, op{ir.Value{Op: o, Kind: k}, 3})
+		}
+		for _, o := range []ir.Op{ir.OpFNeg, ir.OpFAbs, ir.OpFTrunc, ir.OpFCeil, ir.OpFFloor, ir.OpFRndne, ir.OpFRcp, ir.OpFRcpIFlag, ir.OpFRsq,
+			ir.OpFSqrt, ir.OpFClamp, ir.OpFCanon, ir.OpFMant, ir.OpFExp, ir.OpFFract} {
+			ops = append(ops, op{ir.Value{Op: o, Kind: k}, 1})
+		}
+		for _, p := range floatPreds {
+			ops = append(ops, op{ir.Value{Op: ir.OpFCmp, Kind: k, Pred: p}, 2})
+		}
+		for bit := range 10 {
+			ops = append(ops, op{ir.Value{Op: ir.OpFClass, Kind: k, Imm: 1 << bit}, 1})
+		}
+	}
+	for _, c := range [][2]ir.Kind{{ir.I32, ir.F32}, {ir.U32, ir.F32}, {ir.U8, ir.F32}, {ir.I8, ir.F32}, {ir.I16, ir.F32}, {ir.U16, ir.F32}, {ir.F64, ir.F32},
+		{ir.F16, ir.F32}, {ir.I32, ir.F64}, {ir.U32, ir.F64}, {ir.F32, ir.F64}, {ir.F32, ir.F16}, {ir.F32, ir.I32}, {ir.F32, ir.U32}, {ir.F64, ir.I32}, {ir.F64, ir.U32}} {
+		ops = append(ops, op{ir.Value{Op: ir.OpCvt, From: c[0], Kind: c[1]}, 1})
+	}
+	r := rand.New(rand.NewPCG(4, 4))
+	for _, o := range ops {
+		for _, e := range []ir.FP{ir.FPIEEE | ir.FPDX10, ir.FPIEEE | 1, ir.FPIEEE | 2, ir.FPIEEE | 3} {
+			v := o.v
+			v.FP = e
+			oneFloat(t, r, v, o.n)
+		}
+	}
+}
+
+func oneFloat(t *testing.T, r *rand.Rand, v ir.Value, n int) {
+	f := &ir.Func{PC: 0x1000, Lanes: 64}
+	b := &ir.Block{Insts: 1, Term: ir.Term{Kind: ir.TermExit, Cond: ir.NoID, Exit: ir.ExitEndPgm}}
+	f.Blocks = []*ir.Block{b}
+	src := v.Kind
+	if v.Op == ir.OpCvt {
+		src = v.From
+	}
+	width := 32
+	if src == ir.F64 {
+		width = 64
+	}
+	for i := range n {
+		lo := f.Add(b, ir.Value{Op: ir.OpVGet, Type: ir.V32, Imm: uint64(2 * i)})
+		hi := f.Add(b, ir.Value{Op: ir.OpVGet, Type: ir.V32, Imm: uint64(2*i + 1)})
+		if width == 64 && !(v.Op == ir.OpFLdexp && i == 1) {
+			lo = f.Add(b, ir.Value{Op: ir.OpPair, Type: ir.V64, Args: []ir.ID{lo, hi}})
+		}
+		v.Args = append(v.Args, lo)
+	}
+	v.Type = ir.V32
+	if v.Kind == ir.F64 && v.Op != ir.OpFExp {
+		v.Type = ir.V64
+	}
+	if v.Op == ir.OpFClass {
+		v.Args = append(v.Args, f.Add(b, ir.Value{Op: ir.OpConst, Type: ir.S32, Imm: v.Imm}))
+	}
+	if v.Op == ir.OpFCmp || v.Op == ir.OpFClass || v.Op == ir.OpFDivScaleVCC {
+		v.Type = ir.M
+	}
+	id := f.Add(b, v)
+	full := f.Add(b, ir.Value{Op: ir.OpConst, Type: ir.M, Imm: ^uint64(0)})
+	set := func(n int, x ir.ID) { f.Add(b, ir.Value{Op: ir.OpVSet, Imm: uint64(n), Args: []ir.ID{x, full}}) }
+	switch v.Type {
+	case ir.V32:
+		set(10, id)
+	case ir.M:
+		set(10, f.Add(b, ir.Value{Op: ir.OpMToV, Type: ir.V32, Args: []ir.ID{id}}))
+	default:
+		set(10, f.Add(b, ir.Value{Op: ir.OpLo, Type: ir.V32, Args: []ir.ID{id}}))
+		set(11, f.Add(b, ir.Value{Op: ir.OpHi, Type: ir.V32, Args: []ir.ID{id}}))
+	}
+	if err := ir.Verify(f); err != nil {
+		t.Fatal(err)
+	}
+	p, err := Compile(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cm rt.CodeMemory
+	defer cm.Close()
+	ip, err := install(&cm, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := newRig(t, 64, 12)
+	defer g.free()
+	m := &machine{tlb: mem.NewTLB(), slow: noSlow{t}}
+	defer m.close()
+	fn := lane.Func(&v, width)
+	gg := &gen{r: r}
+	for range 12 {
+		var args [3][64]uint64
+		for l := range 64 {
+			for i := range n {
+				x := gg.bits()
+				if i > 0 && r.IntN(6) == 0 {
+					x = args[0][l]
+				}
+				if i == 1 && v.Op == ir.OpFLdexp {
+					x = uint64(uint32(int32(r.IntN(2000) - 1000)))
+				}
+				if src == ir.F64 && r.IntN(2) == 0 {
+					x = r.Uint64() // any exponent
+				}
+				if width == 32 || v.Op == ir.OpFLdexp && i == 1 {
+					x = uint64(uint32(x))
+				}
+				args[i][l] = x
+				g.w.VGPR(2 * i)[l], g.w.VGPR(2*i + 1)[l] = uint32(x), uint32(x>>32)
+			}
+		}
+		m.execute(g.w, ip, 0)
+		for l := range 64 {
+			a2 := args[1][l]
+			if v.Op == ir.OpFClass {
+				a2 = v.Imm
+			}
+			want := fn(args[0][l], a2, args[2][l], 0)
+			got := uint64(g.w.VGPR(10)[l])
+			switch v.Type {
+			case ir.V64:
+				got |= uint64(g.w.VGPR(11)[l]) << 32
+			case ir.V32:
+				want = uint64(uint32(want))
+			case ir.M:
+				want &= 1
+			}
+			if got != want {
+				t.Errorf("%s %s<-%s %s imm %d pred %s: (%#x, %#x, %#x) = %#x, want %#x", v.Op, v.Kind, v.From, fmt.Sprint(v.FP), v.Imm, v.Pred, args[0][l], a2, args[2][l], got, want)
+				break
+			}
+		}
+	}
+}
