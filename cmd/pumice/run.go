@@ -19,9 +19,17 @@ import (
 type runOptions struct {
 	gpus    string // comma-separated profile names
 	engine  string // "" for the default
+	rocm    string // whose HIP runtime: "pumice" or "system"
 	program string
 	args    []string // the program's, without its name
 }
+
+// Whose ROCm user space a program gets. With Pumice's own, HIP calls go to our libamdhip64 (door A). With the system's, AMD's libraries run on our
+// kernel (door C). The stub of door C is preloaded in both cases: a program may use HSA directly, for which there is only AMD's library.
+const (
+	rocmPumice = "pumice"
+	rocmSystem = "system"
+)
 
 // options is what each option of run sets; all take a value.
 var options = map[string]func(o *runOptions, value string) error{
@@ -32,10 +40,11 @@ var options = map[string]func(o *runOptions, value string) error{
 		o.gpus = value
 		return nil
 	},
-	"rocm": func(_ *runOptions, value string) error {
-		if value != "system" {
-			return fmt.Errorf("%q is not a ROCm user space; there is: system", value)
+	"rocm": func(o *runOptions, value string) error {
+		if value != rocmPumice && value != rocmSystem {
+			return fmt.Errorf("%q is not a ROCm user space; there are: %s, %s", value, rocmPumice, rocmSystem)
 		}
+		o.rocm = value
 		return nil
 	},
 	"engine": func(o *runOptions, value string) error {
@@ -46,7 +55,7 @@ var options = map[string]func(o *runOptions, value string) error{
 
 // parseRun reads options up to the program's name. What follows it is the program's, options included.
 func parseRun(args []string) (*runOptions, error) {
-	o := &runOptions{gpus: machine.DefaultGPU}
+	o := &runOptions{gpus: machine.DefaultGPU, rocm: rocmPumice}
 	for len(args) > 0 {
 		arg := args[0]
 		args = args[1:]
@@ -137,7 +146,13 @@ func programEnv(env []string, o *runOptions) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	preload := stub
+	preload, path := stub, ""
+	if o.rocm == rocmPumice {
+		path = filepath.Join(filepath.Dir(stub), "rocm")
+		if _, err := os.Stat(filepath.Join(path, "libamdhip64.so.5")); err != nil {
+			return nil, fmt.Errorf("%s has no libamdhip64: `make build` puts it there (or use --rocm %s)", path, rocmSystem)
+		}
+	}
 	var out []string
 	for _, e := range env {
 		name, value, _ := strings.Cut(e, "=")
@@ -147,6 +162,13 @@ func programEnv(env []string, o *runOptions) ([]string, error) {
 				preload = stub + ":" + value
 			} else if value != "" {
 				preload = value
+			}
+		case "LD_LIBRARY_PATH":
+			if path == "" || value == path || strings.HasPrefix(value, path+":") {
+				out = append(out, e)
+				path = ""
+			} else if value != "" {
+				path += ":" + value
 			}
 		case machine.GPUVariable:
 		case machine.EngineVariable:
@@ -159,6 +181,9 @@ func programEnv(env []string, o *runOptions) ([]string, error) {
 	}
 	if o.engine != "" {
 		out = append(out, machine.EngineVariable+"="+o.engine)
+	}
+	if path != "" {
+		out = append(out, "LD_LIBRARY_PATH="+path)
 	}
 	return append(out, "LD_PRELOAD="+preload, machine.GPUVariable+"="+o.gpus), nil
 }
