@@ -18,10 +18,21 @@ func combine(v *ir.Value, width uint, old, a, b uint64) uint64 {
 	case ir.AtomicSwap:
 		return a
 	case ir.AtomicCmpSwap:
+		if v.Kind.Float() { // compared as numbers: -0 is +0, a NaN is nothing
+			if fp.Cmp(v.Kind, v.FP, ir.FEQ, old, b) {
+				return a
+			}
+			return old
+		}
 		if old == b {
 			return a
 		}
 		return old
+	case ir.AtomicWrap:
+		if old >= a {
+			return old - a
+		}
+		return old + b
 	case ir.AtomicAdd:
 		return old + a
 	case ir.AtomicSub:

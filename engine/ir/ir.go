@@ -125,6 +125,7 @@ const (
 	AtomicCSub    // old >= data ? old-data : old
 	AtomicCondSub // gfx12: likewise, returns old
 	AtomicSubClamp
+	AtomicWrap // LDS: old >= data ? old-data : old+data2
 )
 
 // ID names a Value in its Func.

@@ -64,7 +64,7 @@ func (p Pred) String() string { return name(predNames[:], int(p), "pred") }
 var atomicNames = [...]string{AtomicSwap: "swap", AtomicCmpSwap: "cmpswap", AtomicAdd: "add", AtomicSub: "sub", AtomicRSub: "rsub",
 	AtomicSMin: "smin", AtomicUMin: "umin", AtomicSMax: "smax", AtomicUMax: "umax", AtomicAnd: "and", AtomicOr: "or",
 	AtomicXor: "xor", AtomicInc: "inc", AtomicDec: "dec", AtomicFAdd: "fadd", AtomicFMin: "fmin", AtomicFMax: "fmax",
-	AtomicPkFAdd: "pkfadd", AtomicMskOr: "mskor", AtomicCSub: "csub", AtomicCondSub: "condsub", AtomicSubClamp: "subclamp"}
+	AtomicPkFAdd: "pkfadd", AtomicMskOr: "mskor", AtomicCSub: "csub", AtomicCondSub: "condsub", AtomicSubClamp: "subclamp", AtomicWrap: "wrap"}
 
 func (a AtomicOp) String() string { return name(atomicNames[:], int(a), "atomic") }
 

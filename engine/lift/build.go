@@ -269,6 +269,10 @@ func (e *emitter) fold(val *ir.Value, ids []ir.ID) (ir.ID, bool) {
 		}
 	case ir.OpMAnd, ir.OpMOr, ir.OpMXor, ir.OpMNot:
 		return e.foldMask(val, ids)
+	case ir.OpCarryAdd, ir.OpBorrow:
+		if len(ids) == 3 && ids[2] == ir.NoID && e.isConst(ids[1], 0) || val.Op == ir.OpCarryAdd && ids[2] == ir.NoID && e.isConst(ids[0], 0) {
+			return e.c(val.Type, 0), true
+		}
 	case ir.OpSelect:
 		if ids[1] == ids[2] {
 			return ids[1], true

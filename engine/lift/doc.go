@@ -28,3 +28,16 @@
 // trailing pass drops the writes that no one can see. Encodings that are reserved or have no meaning here end their
 // block with ExitIllegal: the rest of the kernel runs.
 package lift
+
+// What has no line in sem/ stops the wave with its name, should it be reached.
+//
+//fidelity: refused isa-images: image_*, buffer and tbuffer format conversions are not lifted
+//fidelity: refused isa-gws: ds_gws_* and GDS need a device-wide resource that the engine does not have
+//fidelity: refused isa-sparse: v_smfmac and v_swmmac
+//fidelity: refused isa-src2: ds_*_src2_*, ds_condxchg32, ds_ordered_count, ds_bvh_stack
+//fidelity: refused isa-interp: v_interp, lds_param_load and exports belong to graphics
+//fidelity: refused isa-scalar-buffer-store: s_buffer_store, s_buffer_atomic, s_scratch_*
+//fidelity: refused isa-tfe: memory operations that ask for a fault status register
+//fidelity: approximate isa-dot2-half: v_dot2_f16_f16, v_dot2_bf16_bf16 and v_dot4_f32_* are chains of fused operations
+//fidelity: approximate isa-cvt-pk-u8: v_cvt_pk_u8_f32 truncates
+//fidelity: approximate isa-s-max-scc: SCC of s_max is set only when src0 is greater, as recorded on RDNA3, on every generation

@@ -382,6 +382,7 @@ var atomicOps = map[string]struct {
 	"umax": {ir.AtomicUMax, 0}, "and": {ir.AtomicAnd, 0}, "or": {ir.AtomicOr, 0}, "xor": {ir.AtomicXor, 0},
 	"inc": {ir.AtomicInc, 0}, "dec": {ir.AtomicDec, 0}, "fadd": {ir.AtomicFAdd, ir.F32}, "fmin": {ir.AtomicFMin, ir.F32},
 	"fmax": {ir.AtomicFMax, ir.F32}, "pk_add_f16": {ir.AtomicPkFAdd, ir.F16}, "pk_add_bf16": {ir.AtomicPkFAdd, ir.BF16},
+	"fcmpswap": {ir.AtomicCmpSwap, ir.F32}, "wrap": {ir.AtomicWrap, 0},
 	"mskor": {ir.AtomicMskOr, 0}, "csub": {ir.AtomicCSub, 0}, "cond_sub": {ir.AtomicCondSub, 0}, "sub_clamp": {ir.AtomicSubClamp, 0},
 }
 
