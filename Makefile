@@ -18,7 +18,7 @@ faults_src   := $(wildcard examples/faults/*.hip)
 examples_hdr := $(wildcard examples/*.h)
 exdir        := $(BUILD)/examples/$(patsubst -%,%,$(OPT))
 
-.PHONY: help build demo test test-go test-examples bench lint examples examples-all fuzz-short clean deps
+.PHONY: help build demo test test-go test-examples stress bench lint examples examples-all fuzz-short clean deps
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -83,7 +83,13 @@ fuzz-short:
 ## bench          measure, and append to bench/results.jsonl
 bench: build
 	@$(MAKE) -s -j$$(nproc) examples OPT=-O3
-	bench/run
+	@scripts/install-deps bench
+	$(GO) run ./bench -root .
+
+## stress         STRESS runs, half of them killed at random, must leave nothing behind
+STRESS ?= 1000
+stress:
+	scripts/stress-kill $(STRESS)
 
 clean:
 	rm -rf $(BIN) $(BUILD)
