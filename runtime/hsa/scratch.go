@@ -86,7 +86,7 @@ func scratchDescriptor(major int, base, size uint64) [4]uint32 {
 		d[1] |= 1 << 31                // SWIZZLE_ENABLE
 		d[3] |= 20<<12 | 1<<24 | 2<<28 // FORMAT 32_UINT, RESOURCE_LEVEL, OOB_SELECT raw; the packet processor adds index stride and thread id
 	default:
-		d[1] |= 1 << 31                       // SWIZZLE_ENABLE
+		d[1] |= 1 << 31                               // SWIZZLE_ENABLE
 		d[3] |= 4<<12 | 4<<15 | 1<<19 | 3<<21 | 1<<23 // UINT, 32, ELEMENT_SIZE 4, INDEX_STRIDE 64, ADD_TID_ENABLE
 	}
 	return d
