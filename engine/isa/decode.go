@@ -269,6 +269,9 @@ func (s *state) smem(out *Inst) error {
 		k = 1
 		c := s.get(fSdata)
 		if o.imm == imm8 {
+			if s.d.gen == GFX12 && c > 31 { // five bits there
+				return ErrReserved
+			}
 			out.Src[2] = Operand{Kind: OperandImm, Type: U8, Value: uint64(c)}
 		} else if !s.sdst(c, o.ty, o.n, &out.Src[2]) {
 			return ErrReserved

@@ -67,7 +67,7 @@ func (s *state) flat(out *Inst) error {
 	if a.p&pLDSOnly != 0 {
 		out.LDS = true
 	}
-	if out.LDS && out.Acc {
+	if out.LDS && s.flag(fAcc) {
 		return ErrReserved
 	}
 	atomic := op.Flags&FlagAtomic != 0
@@ -124,7 +124,7 @@ func (s *state) flatAddr(out *Inst) bool {
 		}
 		return null && vgpr(addr, B64, 2, false, &out.Src[0]) && !s.flag(fSve)
 	case GLOBAL:
-		if s.d.gen >= GFX11 && s.flag(fSve) {
+		if s.flag(fSve) {
 			return false
 		}
 		if null && a.p&pAddTID != 0 || s.d.gen == GFX10 && sa == 0x7f && a.p&pAddTID != 0 {
@@ -201,12 +201,12 @@ func (s *state) buffer(out *Inst) error {
 			return ErrReserved
 		}
 	}
-	if out.LDS && (out.Acc || out.TFE || a.p&pLDSOnly != 0 && len(op.Dst) == 0 && (out.OffEn || out.IdxEn)) {
+	if out.LDS && (out.Acc || out.TFE || storeLDS(op) && (out.OffEn || out.IdxEn)) {
 		return ErrReserved
 	}
 	atomic := op.Flags&FlagAtomic != 0
 	ret := s.returns(out)
-	if a.p&pNoRet != 0 && ret || atomic && out.TFE {
+	if a.p&pNoRet != 0 && ret || atomic && (out.TFE || out.DLC && s.d.gen == GFX10) {
 		return ErrReserved
 	}
 	out.NSrc = 4
@@ -257,3 +257,6 @@ func (s *state) buffer(out *Inst) error {
 	}
 	return nil
 }
+
+// storeLDS says whether the row is buffer_store_lds_dword, which has no VGPR address.
+func storeLDS(op *Op) bool { return op.attr.p&pLDSOnly != 0 && op.Name == "buffer_store_lds_dword" }

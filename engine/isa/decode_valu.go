@@ -265,9 +265,9 @@ func (s *state) dppWord(out *Inst, code uint32) error {
 	}
 	for i := 0; i < 2; i++ {
 		switch {
-		case (a.mods[i] == modNone || i == 1 && a.p&pSInt1 != 0) && (neg|abs)>>i&1 != 0:
+		case a.mods[i] == modNone && (neg|abs)>>i&1 != 0:
 			return ErrReserved
-		case a.mods[i] == modBits:
+		case a.mods[i] == modBits || i == 1 && a.p&pSInt1 != 0:
 			neg &^= 1 << i
 			abs &^= 1 << i
 		}
@@ -462,6 +462,9 @@ func (s *state) vop3p(out *Inst) error {
 			return s.srcErr()
 		}
 	}
+	if op.Flags&FlagMFMA != 0 && !matrixSources(out, n) {
+		return ErrReserved
+	}
 	out.NSrc = uint8(n)
 	out.Neg, out.NegHi = uint8(s.get(fNeg)), uint8(s.get(fNegHi))
 	out.OpSel, out.OpSelHi = uint8(s.get(fOpSel)), uint8(s.get(fOpSelHi))
@@ -470,6 +473,16 @@ func (s *state) vop3p(out *Inst) error {
 		out.Abs, out.NegHi = out.NegHi, 0
 	}
 	return nil
+}
+
+// matrixSources says whether a WMMA's sources are of the right kind: VGPRs, or an inline constant for C.
+func matrixSources(in *Inst, n int) bool {
+	for i := range in.Src[:n] {
+		if k := in.Src[i].Kind; k != OperandVGPR && !(i == 2 && k == OperandConst) {
+			return false
+		}
+	}
+	return true
 }
 
 // mai decodes CDNA matrix instructions and the accumulation register moves.
@@ -551,6 +564,9 @@ func (s *state) vopd(out *Inst) error {
 
 func (s *state) vopdHalf(op *Op, c0, v1 uint32, src *[4]Operand) (uint8, error) {
 	a := &op.attr
+	if len(op.Src) == 1 && v1 != 0 {
+		return 0, ErrReserved
+	}
 	for i := range op.Src {
 		o := &a.src[i]
 		switch {

@@ -254,10 +254,7 @@ func (d *decoder) mustBeZero(f Format, l *layout, op *Op) words {
 			use(fSimm)
 		}
 	case VOP1, VOP2, VOPC:
-		use(fVsrc1)
-		if nsrc > 0 {
-			use(fSrc0)
-		}
+		use(fVsrc1, fSrc0)
 		if len(op.Dst) > 0 {
 			use(fVdst)
 		}
@@ -267,6 +264,9 @@ func (d *decoder) mustBeZero(f Format, l *layout, op *Op) words {
 		d.usedVOP3P(op, l, use, part, &used)
 	case SMEM:
 		use(fSbase, fSdata, fSoe, fImm, fOffset, fSoffset, fGlc, fDlc, fScope, fTh)
+		if a.p&pNoCpol != 0 && d.gen == GFX11 {
+			used.lo &^= l.f[fGlc].mask().lo | l.f[fDlc].mask().lo
+		}
 		if nsrc == 0 { // no address: the bits hardware looks at are few
 			used = words{lo: ^uint64(0)}
 			for _, id := range [...]fieldID{fImm, fDlc, fGlc} {
@@ -310,8 +310,9 @@ func (d *decoder) mustBeZero(f Format, l *layout, op *Op) words {
 		}
 		use(fOffset, fOffen, fIdxen, fGlc, fSlc, fDlc, fLds, fVaddr, fVdata, fSrsrc, fRsrc, fSoffset, fTfe, fScope, fTh,
 			fFormat)
+		use(fScc)
 		if f == MUBUF || d.is90a {
-			use(fAcc, fScc)
+			use(fAcc)
 		}
 	case MIMG, VIMAGE, VSAMPLE:
 		for id := range l.f {

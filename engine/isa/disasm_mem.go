@@ -127,7 +127,7 @@ func (p *printer) buffer() {
 	} else if in.Src[1].Kind != OperandNone {
 		p.arg(&in.Src[1])
 	}
-	storeLDS := p.a.p&pLDSOnly != 0 && len(in.Op.Dst) == 0 && len(p.a.names[p.t.Gen]) > 12 && p.a.names[p.t.Gen][7:12] == "store"
+	storeLDS := storeLDS(in.Op)
 	if in.Src[0].Kind != OperandNone {
 		p.arg(&in.Src[0])
 	} else if !storeLDS {

@@ -5,6 +5,7 @@ func (p *printer) suffix() {
 	in := p.in
 	native := in.Op.Fmt == VOP3 || in.Op.Fmt == VOP3P
 	switch {
+	case len(in.Op.Dst) == 0 && len(in.Op.Src) == 0: // v_nop and its like have no suffix
 	case in.Fmt == VOP3 && in.DPP != NoDPP:
 		p.str("_e64_dpp")
 	case in.Fmt == VOP3P && in.DPP != NoDPP:
@@ -17,7 +18,7 @@ func (p *printer) suffix() {
 	case in.DPP != NoDPP && in.Op.Fmt == VOPC: // gfx11+ spells these without a suffix
 	case in.DPP != NoDPP:
 		p.str("_dpp")
-	case p.a.p&pE32 != 0 && p.t.Gen >= GFX10:
+	case in.Op.Name == "v_pk_fmac_f16" && p.t.Gen >= GFX10:
 	case p.a.p&(pNo64|pE32) != pNo64:
 		p.str("_e32")
 	}

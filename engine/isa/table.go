@@ -594,6 +594,9 @@ func deriveRow(op *Op) {
 		"s_singleuse_vdst", "s_icache_inv", "s_wakeup", "v_nop", "ds_nop", "v_pipeflush":
 		op.Flags |= FlagNop
 	}
+	if strings.Contains(op.Name, "wmma_") || strings.Contains(op.Name, "mfma") || strings.Contains(op.Name, "smfmac") || strings.Contains(op.Name, "swmmac") {
+		op.Flags |= FlagMFMA
+	}
 	memoryFlags(op)
 	names := [4]string{"src0", "src1", "src2", "src3"}
 	switch op.Fmt {

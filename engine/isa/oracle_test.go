@@ -1,0 +1,276 @@
+package isa
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// oracle runs llvm-mc-19 over records, one process for many: LLVM's disassembler dies on some reserved words, and then
+// only its process does.
+type oracle struct {
+	target string
+	attr   string
+}
+
+// answer is what LLVM says of a record's bytes: the instructions it finds in them. Text is that of one at the start of
+// the record, or "".
+type answer struct {
+	text  string
+	exact bool // the record is this one instruction, no more and no less
+	crash bool // LLVM died
+}
+
+var warnRE = regexp.MustCompile(`^<stdin>:(\d+):(\d+): warning: invalid instruction encoding`)
+
+func requireLLVM(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("llvm-mc-19"); err != nil {
+		t.Skip("llvm-mc-19 is not installed (package llvm-19): the decoder is not compared with LLVM")
+	}
+}
+
+// ask returns LLVM's answers. A record where it dies is answered by crash, and the rest asked again.
+func (o oracle) ask(t *testing.T, recs [][]byte) []answer {
+	t.Helper()
+	out, died := o.run(t, recs)
+	if !died {
+		return out
+	}
+	if len(recs) == 1 {
+		return []answer{{crash: true}}
+	}
+	h := len(recs) / 2
+	return append(o.ask(t, recs[:h]), o.ask(t, recs[h:])...)
+}
+
+// run gives one process all records, each in a bracketed block on a line of its own, followed by a numbered s_nop that
+// shows in the output where the record ends.
+func (o oracle) run(t *testing.T, recs [][]byte) ([]answer, bool) {
+	t.Helper()
+	var in bytes.Buffer
+	block := func(b []byte) {
+		for i, x := range b {
+			fmt.Fprintf(&in, "%c0x%02x", "[,"[min(i, 1)], x)
+		}
+		in.WriteString("]\n")
+	}
+	for i, r := range recs {
+		block(r)
+		block(binary.LittleEndian.AppendUint32(nil, 0xbf800000|uint32(i&0xffff)))
+	}
+	cmd := exec.Command("llvm-mc-19", "--disassemble", "--triple=amdgcn-amd-amdhsa", "--mcpu="+o.target, "--mattr="+o.attr)
+	cmd.Stdin = &in
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	var exit *exec.ExitError
+	if err := cmd.Run(); errors.As(err, &exit) && exit.ExitCode() == 1 {
+		// there were words it does not know
+	} else if err != nil {
+		return nil, true
+	}
+	bad := map[int]int{} // record: 1 when its first word is unknown, 2 when only later ones are
+	for _, line := range strings.Split(stderr.String(), "\n") {
+		if m := warnRE.FindStringSubmatch(line); m != nil {
+			l, _ := strconv.Atoi(m[1])
+			if i := (l - 1) / 2; m[2] == "2" {
+				bad[i] = 1
+			} else if bad[i] == 0 {
+				bad[i] = 2
+			}
+		}
+	}
+	out := make([]answer, len(recs))
+	lines := strings.Split(stdout.String(), "\n")
+	next := 0
+	for i := range recs {
+		var got []string
+		for {
+			if next == len(lines) {
+				t.Fatalf("%s: the output of llvm-mc-19 ends at record %d of %d", o.target, i, len(recs))
+			}
+			text, _, _ := strings.Cut(strings.TrimSpace(strings.ReplaceAll(lines[next], "\t", " ")), "; Warning")
+			next++
+			if n, ok := strings.CutPrefix(text, "s_nop "); ok {
+				if v, err := strconv.ParseUint(n, 0, 32); err == nil && uint32(v)&0xffff == uint32(i&0xffff) {
+					break
+				}
+			}
+			if text = strings.TrimSpace(text); text != "" && text != ".text" {
+				got = append(got, text)
+			}
+		}
+		if bad[i] != 1 && len(got) > 0 {
+			out[i] = answer{text: got[0], exact: len(got) == 1 && bad[i] == 0}
+		}
+	}
+	return out, false
+}
+
+// fault explains a difference that is LLVM's, or "" when there is no excuse. The list is short on purpose.
+func fault(tg *Target, in *Inst, ours string, a answer) string {
+	switch {
+	case a.crash:
+		return "LLVM crashes (reserved SDWA selects, tuples of special registers)"
+	case strings.Contains(a.text, "/*"):
+		return "LLVM decodes it and complains in a comment"
+	case strings.Contains(a.text, "sext(") && !strings.Contains(a.text, "_sdwa"):
+		return "LLVM spells the ignored neg bit of an integer source as sext"
+	case tg.UnifiedAcc && a.text+" gds" == ours:
+		return "LLVM loses the gds bit of returning two-data DS instructions on gfx90a"
+	case in.Op != nil && strings.Contains(ours, ".h"):
+		return "LLVM 19 has no high halves (true16) but for v_mov_b16"
+	case strings.Contains(a.text, "v_wmma_") && strings.ReplaceAll(a.text, "0.15915494309189532", "0.15915494") == ours:
+		return "LLVM prints a float constant of gfx11's WMMA as a double"
+	case strings.Contains(a.text, "v_cndmask_b32_dpp") && strings.Contains(a.text, ", vcc_lo|"),
+		strings.Contains(a.text, "v_cndmask_b32_dpp") && strings.Contains(a.text, ", vcc|"):
+		return "LLVM prints VCC inside the absolute value bars of gfx12's v_cndmask_b32_dpp"
+	case ours == "" && regexp.MustCompile(`[, ]null[, ]|null$`).MatchString(a.text):
+		return "LLVM's tuples of special registers are what the compiler made of undefined behaviour"
+	case ours == "" && strings.HasPrefix(a.text, "v_interp_"):
+		return "LLVM takes scalar sources in VINTERP"
+	case ours == "" && strings.Contains(a.text, "buffer_") && strings.Contains(a.text, ", 0x"):
+		return "LLVM takes a literal soffset"
+	case ours == "" && strings.HasPrefix(a.text, "image_"):
+		return "image instructions are not decoded yet"
+	case ours == "" && tg.Gen <= GFX940 && strings.Contains(a.text, "0x") && a.text[0] == 'v':
+		return "LLVM takes a literal in VOP3, which gfx9 has not"
+	case ours == "" && in.Op == nil && (strings.HasPrefix(a.text, "v_readfirstlane_b32") || strings.HasPrefix(a.text, "v_illegal")):
+		return "LLVM accepts a constant register as a destination, and names an all-zero word"
+	case ours == "" && strings.Contains(a.text, "_sdwa"):
+		return "LLVM accepts a reserved dst_unused and prints UNUSED_PAD"
+	}
+	return ""
+}
+
+// compare checks our decoding of records against LLVM's.
+func compare(t *testing.T, tg *Target, recs [][4]uint32) {
+	t.Helper()
+	attr := ""
+	if tg.wave32 != nil {
+		attr = "+wavefrontsize64,-wavefrontsize32"
+	}
+	insts := make([]Inst, len(recs))
+	blocks := make([][]byte, len(recs))
+	for i, r := range recs {
+		var code []byte
+		for _, w := range r {
+			code = binary.LittleEndian.AppendUint32(code, w)
+		}
+		if Decode(tg, code, &insts[i]) == nil {
+			code = code[:insts[i].Size] // LLVM must find exactly one instruction in these
+		}
+		blocks[i] = code
+	}
+	answers := oracle{tg.Name, attr}.ask(t, blocks)
+	excuses := map[string]int{}
+	bad, same := 0, 0
+	for i, r := range recs {
+		in, a := &insts[i], answers[i]
+		ours := ""
+		if in.Op != nil {
+			ours = Disasm(in, tg, 0)
+		}
+		if !a.crash && ours == a.text && (a.exact || ours == "") {
+			same++
+			continue
+		}
+		if e := fault(tg, in, ours, a); e != "" {
+			excuses[e]++
+			continue
+		}
+		if bad++; bad <= 10 {
+			t.Errorf("%s: %08x %08x %08x\n LLVM %s (exact: %v)\n ours %s (%d bytes)", tg.Name, r[0], r[1], r[2], a.text, a.exact, ours, in.Size)
+		}
+	}
+	if bad > 10 {
+		t.Errorf("%s: %d differences of %d", tg.Name, bad, len(recs))
+	}
+	for e, n := range excuses {
+		t.Logf("%s: %5d %s", tg.Name, n, e)
+	}
+	t.Logf("%s: %d of %d alike", tg.Name, same, len(recs))
+}
+
+// testTargets are those the tables promise whole.
+var testTargets = []string{"gfx900", "gfx906", "gfx908", "gfx90a", "gfx942", "gfx1010", "gfx1030", "gfx1100", "gfx1151",
+	"gfx1200", "gfx1201"}
+
+// TestRandomWordsAgainstLLVM compares names, sizes and operands over random words.
+func TestRandomWordsAgainstLLVM(t *testing.T) {
+	requireLLVM(t)
+	n := 20000
+	if testing.Short() {
+		n = 2000
+	}
+	for i, name := range testTargets {
+		rnd := rand.New(rand.NewPCG(uint64(i), 7))
+		recs := make([][4]uint32, n)
+		for j := range recs {
+			recs[j] = [4]uint32{rnd.Uint32(), rnd.Uint32(), rnd.Uint32(), rnd.Uint32()}
+		}
+		compare(t, TargetByName(name), recs)
+	}
+}
+
+// walk makes words for every opcode of every encoding family of a target, with n random fillings each.
+func walk(tg *Target, n int, rnd *rand.Rand) [][4]uint32 {
+	var recs [][4]uint32
+	d := tg.dec
+	for f := Format(1); f < NumFormats; f++ {
+		l := d.lay[f]
+		if l == nil {
+			continue
+		}
+		for code := uint32(0); code < 1<<l.opW; code++ {
+			for k := 0; k < n; k++ {
+				var r [4]uint32
+				for i := range r {
+					r[i] = rnd.Uint32()
+				}
+				w := words{lo: uint64(r[0]) | uint64(r[1])<<32, hi: uint64(r[2])}
+				if code < uint32(len(d.tab[f])) && d.tab[f][code].op != nil { // keep to what the row allows
+					w.lo &^= d.tab[f][code].mbz.lo
+					w.hi &^= d.tab[f][code].mbz.hi
+				}
+				pre := field{shift: l.preShift, width: l.preWidth}
+				pre.put(&w, l.preValue)
+				l.f[fOp].put(&w, code)
+				if l.has(fSeg) {
+					l.f[fSeg].put(&w, map[Format]uint32{FLAT: 0, SCRATCH: 1, GLOBAL: 2}[f])
+				}
+				recs = append(recs, [4]uint32{uint32(w.lo), uint32(w.lo >> 32), uint32(w.hi), r[3]})
+			}
+		}
+	}
+	return recs
+}
+
+// TestOpcodeWalkAgainstLLVM asks about every value of every opcode field.
+func TestOpcodeWalkAgainstLLVM(t *testing.T) {
+	requireLLVM(t)
+	n := 4
+	if testing.Short() {
+		n = 1
+	}
+	for i, name := range testTargets {
+		tg := TargetByName(name)
+		compare(t, tg, walk(tg, n, rand.New(rand.NewPCG(uint64(i), 9))))
+	}
+}
+
+// TestWave64AgainstLLVM compares the wave64 spelling of the wave32 generations.
+func TestWave64AgainstLLVM(t *testing.T) {
+	requireLLVM(t)
+	for i, name := range []string{"gfx1030", "gfx1100", "gfx1200"} {
+		tg := TargetByName(name).Wave(64)
+		compare(t, tg, walk(tg, 1, rand.New(rand.NewPCG(uint64(i), 11))))
+	}
+}
