@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/pumice-gpu/pumice/abi/codeobj"
 	"github.com/pumice-gpu/pumice/kernel/uaccess"
@@ -25,6 +26,9 @@ type codeMap struct {
 	objects map[string]*codeobj.Object // by URI; nil for what cannot be read; guarded by mu
 }
 
+// ownCode, if set, is asked first: what Pumice's own runtime has loaded in this process.
+var ownCode atomic.Pointer[func(pc uint64) (*codeobj.Object, uint64, bool)]
+
 // rocrName begins the file name of ROCr's library.
 const rocrName = "libhsa-runtime64.so"
 
@@ -33,6 +37,11 @@ const maxLinkMaps = 4096
 
 // find returns the code object that holds an address, and its load address.
 func (c *codeMap) find(pc uint64) (o *codeobj.Object, base uint64, ok bool) {
+	if f := ownCode.Load(); f != nil {
+		if o, base, ok := (*f)(pc); ok {
+			return o, base, true
+		}
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.debug == 0 {

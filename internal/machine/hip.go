@@ -26,5 +26,7 @@ func HIP() (*clr.Runtime, error) {
 		m.Close()
 		return nil, err
 	}
+	find := h.CodeAt
+	ownCode.Store(&find)
 	return clr.NewFromEnv(h), nil
 }

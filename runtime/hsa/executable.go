@@ -41,7 +41,22 @@ type Symbol struct {
 
 // NewExecutable makes an empty executable.
 func (r *Runtime) NewExecutable() *Executable {
-	return &Executable{rt: r, extern: map[*Agent]map[string]uint64{}}
+	e := &Executable{rt: r, extern: map[*Agent]map[string]uint64{}}
+	r.executables.Store(e, true)
+	return e
+}
+
+// CodeAt returns the code object that is loaded at an address of any agent, and its load address.
+func (r *Runtime) CodeAt(addr uint64) (o *codeobj.Object, base uint64, ok bool) {
+	r.executables.Range(func(k, _ any) bool {
+		for _, c := range k.(*Executable).Loaded() {
+			if addr-c.Base < c.Size {
+				o, base, ok = c.Object, c.Base, true
+			}
+		}
+		return !ok
+	})
+	return
 }
 
 // Define gives a variable that code objects refer to but do not define an address on an agent.
@@ -224,6 +239,7 @@ func (e *Executable) Destroy() error {
 		return fail("executable_destroy", StatusInvalidExecutable)
 	}
 	e.dead, e.frozen = true, true
+	e.rt.executables.Delete(e)
 	var first error
 	for _, c := range e.loaded {
 		c.Agent.mu.Lock()

@@ -75,6 +75,8 @@ type Runtime struct {
 	closed  atomic.Bool
 	inside  atomic.Int64 // goroutines that wait for signals
 
+	executables sync.Map // *Executable to true
+
 	mu     sync.Mutex
 	queues map[*Queue]bool // guarded by mu
 	faults []*hsakmt.Event
