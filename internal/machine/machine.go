@@ -60,7 +60,9 @@ func New(profiles []*profile.Profile) (m *Machine, err error) {
 		}
 		devices = append(devices, d)
 	}
-	m.Driver, err = kfd.New(kfd.Config{World: world}, devices)
+	if m.Driver, err = kfd.New(kfd.Config{World: world, Warn: warn}, devices); err == nil {
+		traceSVM(m.Driver, os.Stderr)
+	}
 	return m, err
 }
 

@@ -72,7 +72,8 @@ type Device struct {
 	rptr uint32 // guarded by ihMu
 
 	softMu sched.Mutex
-	soft   []ih.Entry // for the interrupt task; guarded by softMu
+	soft   []ih.Entry        // for the interrupt task; guarded by softMu
+	filter map[faultKey]bool // what is in soft; guarded by softMu
 }
 
 // New brings a chip up. The caller has given Interrupt of the same Device to the chip's configuration (see Line), and calls
@@ -80,7 +81,7 @@ type Device struct {
 func New(w sched.World, p *profile.Profile, chip Chip, sys *SystemMemory, line *Line) (*Device, error) {
 	d := &Device{World: w, Profile: p, Chip: chip, Sys: sys, vramMu: w.NewMutex(vramClass), slotMu: w.NewMutex(slotClass),
 		bos: map[uint64]*BO{}, hqds: map[int]bool{}, irq: w.NewWaitQueue("ih"), ihMu: w.NewMutex(ihClass),
-		softMu: w.NewMutex(softClass), ring: make([]byte, 64<<10)}
+		softMu: w.NewMutex(softClass), filter: map[faultKey]bool{}, ring: make([]byte, 64<<10)}
 	var ok bool
 	if d.PTE, ok = pte.GenOf(uint32(p.GfxTargetVersion)); !ok {
 		return nil, fmt.Errorf("amdgpu: no page tables for gfx target %d", p.GfxTargetVersion)
@@ -109,6 +110,12 @@ func New(w sched.World, p *profile.Profile, chip Chip, sys *SystemMemory, line *
 		line.dev.Store(d)
 	}
 	return d, nil
+}
+
+// faultKey names a fault: many waves, and many lanes of a wave, raise the same.
+type faultKey struct {
+	vmid uint8
+	data [2]uint32
 }
 
 // Line is the interrupt line between a chip and its driver. The chip is made first and needs something to call.
@@ -153,10 +160,18 @@ func (d *Device) drain() {
 			d.rptr = (d.rptr + ih.EntryBytes) % uint32(len(d.ring))
 			d.Chip.SetIHReadPointer(d.rptr)
 			if !d.fast(e) {
+				// A fault that waits to be served already need not be served twice (amdgpu_gmc_filter_faults).
+				k := faultKey{e.VMID, [2]uint32{e.Data[0], e.Data[1]}}
 				d.softMu.Lock()
-				d.soft = append(d.soft, e)
+				dup := d.filter[k]
+				if !dup {
+					d.filter[k] = true
+					d.soft = append(d.soft, e)
+				}
 				d.softMu.Unlock()
-				d.irq.Wake()
+				if !dup {
+					d.irq.Wake()
+				}
 			}
 		}
 	}
@@ -174,6 +189,7 @@ func (d *Device) interrupts() {
 			}
 			e = d.soft[0]
 			d.soft = d.soft[1:]
+			delete(d.filter, faultKey{e.VMID, [2]uint32{e.Data[0], e.Data[1]}})
 			return true
 		}, sched.Forever)
 		if d.closed.Load() {

@@ -412,6 +412,10 @@ func (p *process) svmGet(start, end uint64, attrs []kfd.SVMAttribute) error {
 func (s *svmState) retryFault(pd *pdd, va uint64, write bool) {
 	p := s.p
 	n := pd.node
+	if e, ok := pd.vm.Lookup(va); ok && (!write || e.Is(pte.Write)) {
+		pd.vm.Flush() // served meanwhile: only the wave does not know
+		return
+	}
 	n.smi.send(kfd.SMIEventPageFaultStart, fmt.Sprintf("%d -%d @%x(%x) %s\n", clock(unix.CLOCK_BOOTTIME), p.drv.cfg.PID, va>>12, n.id, rw(write)))
 	e := s.use()
 	p.mu.Lock()
