@@ -20,11 +20,14 @@ import (
 	"github.com/pumice-gpu/pumice/engine/interp"
 )
 
-// compiler returns the clang to use for a target: 15, which is hipcc's own, knows no chip after gfx1036 but gfx90a.
-func compiler(target string) string {
-	switch target {
-	case "gfx900", "gfx906", "gfx908", "gfx90a", "gfx1010", "gfx1030":
-		return "clang-15"
+// compiler returns the clang for a file and target. kernels.hip has nothing that clang-15, hipcc's own, does not know; it has
+// no chip after gfx1036 but gfx90a.
+func compiler(file, target string) string {
+	if file == "kernels.hip" {
+		switch target {
+		case "gfx900", "gfx906", "gfx908", "gfx90a", "gfx1010", "gfx1030":
+			return "clang-15"
+		}
 	}
 	return "clang-19"
 }
@@ -32,9 +35,9 @@ func compiler(target string) string {
 // program compiles a file of testdata with clang for a target.
 func program(t testing.TB, file, target string, flags ...string) *codeobj.Object {
 	t.Helper()
-	clang, err := exec.LookPath(compiler(target))
+	clang, err := exec.LookPath(compiler(file, target))
 	if err != nil {
-		t.Skipf("needs %s", compiler(target))
+		t.Skipf("needs %s", compiler(file, target))
 	}
 	out := filepath.Join(t.TempDir(), "k.co")
 	// Version 4 keeps work-group sizes in the dispatch packet; the hidden arguments of 5 are a runtime's to write.
@@ -97,8 +100,13 @@ type code struct {
 }
 
 func newCode(t testing.TB, profileName, target string, flags ...string) *code {
+	return newCodeOf(t, "kernels.hip", profileName, target, flags...)
+}
+
+func newCodeOf(t testing.TB, file, profileName, target string, flags ...string) *code {
+	o := program(t, file, target, flags...)
 	r := newRigWith(t, profileName, runtime.NumCPU(), interp.New())
-	c := &code{rig: r, o: program(t, "kernels.hip", target, flags...)}
+	c := &code{rig: r, o: o}
 	c.base = r.load(c.o)
 	c.q = r.queue(0)
 	// Scratch for all, so that no test needs the protocol.
