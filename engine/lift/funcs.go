@@ -399,6 +399,7 @@ func init() {
 	addLDSRules(rules)
 	addLaneRules(rules)
 	addMatrixRules(rules)
+	addRelativeRules(rules)
 }
 
 // fullSource reads source i in all lanes, without modifiers.

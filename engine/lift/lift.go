@@ -32,9 +32,14 @@ type lifter struct {
 	mode  uint32
 	pc0   uint64
 	code  *window
-	at    map[uint32]int // block index by offset
-	insts int            // found by discovery
-	done  bool           // the current instruction has ended its block
+	at    map[uint32]int    // block index by offset
+	insts int               // found by discovery
+	seen  map[uint32]uint32 // instruction offset -> size
+
+	maxVGPR int   // see lastVGPR; -1 until asked
+	gprIdx  uint8 // operands that s_set_gpr_idx mode applies to
+	gprOn   bool  // the mode is on, since its s_set_gpr_idx_on in this block
+	done    bool  // the current instruction has ended its block
 }
 
 var pool = sync.Pool{New: func() any { return new(scratch) }}
@@ -51,7 +56,7 @@ func Func(src Source, t *isa.Target, pc uint64, mode uint32, lanes int) (*ir.Fun
 	}
 	f := &ir.Func{PC: pc, Mode: mode, Lanes: lanes, Target: t.Name}
 	t = t.Wave(lanes)
-	l := &lifter{t: t, gen: t.Gen, mode: mode, pc0: pc, code: &window{src: src}, at: map[uint32]int{}}
+	l := &lifter{t: t, gen: t.Gen, mode: mode, pc0: pc, code: &window{src: src}, at: map[uint32]int{}, maxVGPR: -1}
 	l.f, l.lanes = f, lanes
 	sc := pool.Get().(*scratch)
 	defer func() { sc.last, sc.ctx = l.stamp, ictx{}; pool.Put(sc) }()
@@ -118,7 +123,7 @@ func (l *lifter) discover() error {
 			off = next
 		}
 	}
-	l.insts = len(seen)
+	l.insts, l.seen = len(seen), seen
 	var offs []uint32
 	for o := range leader {
 		if _, ok := seen[o]; ok {
@@ -187,12 +192,16 @@ func (l *lifter) decode(code []byte, in *isa.Inst) error { return isa.Decode(l.t
 // block lifts the instructions of b up to the next block or a terminator.
 func (l *lifter) block(b *ir.Block, c *ictx) {
 	l.enter(b)
-	l.done = false
+	l.done, l.gprOn = false, false
 	off := b.PC
 	var in isa.Inst
 	for {
 		if i, ok := l.at[off]; ok && off != b.PC {
 			l.pc = off
+			if l.gprOn {
+				l.illegal(b, errIndexMode.Error(), nil)
+				return
+			}
 			b.Term = ir.Term{Kind: ir.TermJump, Cond: ir.NoID, Then: i, PC: off, Next: off}
 			return
 		}
@@ -212,6 +221,9 @@ func (l *lifter) block(b *ir.Block, c *ictx) {
 		b.Insts++
 		*c = ictx{lifter: l, in: &in, op: in.Op, next: off + uint32(in.Size), out: c.out[:0]}
 		c.inst()
+		if l.done && l.gprOn {
+			c.fail(errIndexMode)
+		}
 		if c.err != nil {
 			l.illegal(b, in.Op.Name+": "+c.err.Error(), in.Raw[:in.Size/4])
 			return
@@ -284,6 +296,10 @@ func (c *ictx) inst() {
 
 // compute evaluates the statements of a meaning, once, or once for each half of a packed instruction.
 func (c *ictx) compute() {
+	if c.gprOn && c.vec && (c.in.SDWA || c.dpp != nil || c.in.Fmt == isa.VOP3P) {
+		c.fail(errIndexMode)
+		return
+	}
 	dt := c.typeOfDst()
 	k := kindOf(dt)
 	c.wide = c.in.Clamp && c.op.Flags.Has(isa.FlagIntClamp) && !isFloat(k) && k != ir.KindNone && !c.nameIs("v_dot")

@@ -309,6 +309,12 @@ func (c *ictx) modified(i int, t isa.DataType) val {
 	perm := i == 0 && c.dpp != nil
 	var x ir.ID
 	switch {
+	case c.gprOn && c.vec && c.gprIdx>>i&1 != 0 && o.Kind == isa.OperandVGPR:
+		idx := c.opx(ir.OpAnd, ir.S32, c.sget(isa.SRegM0), c.c32(0xff))
+		x = c.vgetRel(int(o.Reg), idx)
+		if bits == 64 {
+			x = c.pair(x, c.vgetRel(int(o.Reg)+1, idx))
+		}
 	case bits == 64:
 		x = c.reg64(o, perm)
 		if perm {

@@ -169,6 +169,10 @@ func (c *ictx) store(o *isa.Operand, x ir.ID, t isa.DataType, i int) {
 }
 
 func (c *ictx) writeV(r int, x ir.ID) {
+	if c.gprOn && c.vec && c.gprIdx&8 != 0 && r < accBase {
+		c.vsetRel(r, c.opx(ir.OpAnd, ir.S32, c.sget(isa.SRegM0), c.c32(0xff)), x)
+		return
+	}
 	c.out = append(c.out, write{kind: writeV, reg: r, x: x, mask: c.mask})
 }
 

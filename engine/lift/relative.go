@@ -1,0 +1,185 @@
+package lift
+
+import (
+	"errors"
+
+	"github.com/pumice-gpu/pumice/engine/ir"
+	"github.com/pumice-gpu/pumice/engine/isa"
+)
+
+// Relative register addressing: v_movrel*, s_movrel*, and gfx9's s_set_gpr_idx mode add an index from M0 to a register
+// number. The IR has no such operation; the registers that the index can reach, those that the function names, are
+// taken one by one. An index that reaches none reads the first of them and writes nothing.
+//
+//fidelity: approximate isa-relative-range: a relative index beyond the registers that the function names reads its base
+
+var errIndexMode = errors.New("s_set_gpr_idx mode across a branch: not implemented")
+
+// lastVGPR is the highest vector register that the function's code names.
+func (l *lifter) lastVGPR() int {
+	if l.maxVGPR >= 0 {
+		return l.maxVGPR
+	}
+	l.maxVGPR = 0
+	see := func(ops []isa.Operand) {
+		for i := range ops {
+			if o := &ops[i]; o.Kind == isa.OperandVGPR {
+				l.maxVGPR = max(l.maxVGPR, int(o.Reg)+max(int(o.N), 1)-1)
+			}
+		}
+	}
+	var in isa.Inst
+	for off := range l.seen {
+		if w := l.code.at(l.addr(off)); w != nil && l.decode(w, &in) == nil {
+			see(in.Src[:in.NSrc])
+			see(in.Dst[:in.NDst])
+		}
+	}
+	return l.maxVGPR
+}
+
+// indexed is one register of a relatively addressed set: base+i, chosen when the index is i.
+func (c *ictx) indexed(idx ir.ID, i int) ir.ID {
+	return c.pure(ir.Value{Op: ir.OpICmp, Type: ir.S1, Pred: ir.EQ}, idx, c.c32(uint32(i)))
+}
+
+// vgetRel reads vector register base+idx.
+func (c *ictx) vgetRel(base int, idx ir.ID) ir.ID {
+	x := c.vget(base)
+	for r := base + 1; r <= c.lastVGPR(); r++ {
+		x = c.opx(ir.OpSelect, ir.V32, c.indexed(idx, r-base), c.vget(r), x)
+	}
+	return x
+}
+
+// vsetRel queues the write of vector register base+idx.
+func (c *ictx) vsetRel(base int, idx, x ir.ID) {
+	t := c.maskScalar()
+	for r := base; r <= c.lastVGPR(); r++ {
+		on := c.opx(ir.OpSelect, t, c.indexed(idx, r-base), c.c(t, ^uint64(0)), c.c(t, 0))
+		m := c.opx(ir.OpMAnd, ir.M, c.mask, c.opx(ir.OpSToM, ir.M, on))
+		c.out = append(c.out, write{kind: writeV, reg: r, x: x, mask: m})
+	}
+}
+
+// sgetRel reads scalar register base+idx.
+func (c *ictx) sgetRel(base int, idx ir.ID) ir.ID {
+	x := c.sget(base)
+	for r := base + 1; r < isa.SRegVCCLo; r++ {
+		x = c.opx(ir.OpSelect, ir.S32, c.indexed(idx, r-base), c.sget(r), x)
+	}
+	return x
+}
+
+// ssetRel queues the write of scalar registers base+idx and on.
+func (c *ictx) ssetRel(base int, idx ir.ID, x []ir.ID) {
+	for r := base; r < isa.SRegVCCLo; r++ {
+		y := c.sget(r)
+		for k, v := range x {
+			if r-k >= base {
+				y = c.opx(ir.OpSelect, ir.S32, c.indexed(idx, r-k-base), v, y)
+			}
+		}
+		c.out = append(c.out, write{kind: writeS, reg: r, x: y})
+	}
+}
+
+func addRelativeRules(r map[string]rule) {
+	r["movrel"] = func(c *ictx, args []string) error {
+		s, d := c.in.Src[:c.in.NSrc], c.in.Dst[:c.in.NDst]
+		var dst *isa.Operand
+		switch { // the table may list a relative destination as a source
+		case len(d) > 0:
+			dst = &d[0]
+		case len(s) > 1:
+			dst, s = &s[0], s[1:]
+		}
+		if dst == nil || dst.Kind != isa.OperandVGPR || len(s) == 0 {
+			return errOperand
+		}
+		m0 := c.sget(isa.SRegM0)
+		si, di := m0, m0
+		if args[0] == "sd2" { // two indices in M0
+			si = c.opx(ir.OpAnd, ir.S32, m0, c.c32(0x3ff))
+			di = c.opx(ir.OpAnd, ir.S32, c.opx(ir.OpLShr, ir.S32, m0, c.c32(16)), c.c32(0x3ff))
+		}
+		x := ir.NoID
+		switch {
+		case args[0] != "d" && s[0].Kind == isa.OperandVGPR:
+			x = c.vgetRel(int(s[0].Reg), si)
+		case args[0] != "d":
+			return errOperand
+		default:
+			x = c.reg(&s[0], 0, false)
+		}
+		if args[0] == "s" {
+			c.writeV(int(dst.Reg), x)
+		} else {
+			c.vsetRel(int(dst.Reg), di, x)
+		}
+		return nil
+	}
+	r["smovrel"] = func(c *ictx, args []string) error {
+		n := 1
+		if args[1] == "b64" {
+			n = 2
+		}
+		s, d := c.in.Src[:c.in.NSrc], c.in.Dst[:c.in.NDst]
+		var dst *isa.Operand
+		switch {
+		case len(d) > 0:
+			dst = &d[0]
+		case len(s) > 1:
+			dst, s = &s[0], s[1:]
+		}
+		if dst == nil || dst.Kind != isa.OperandSGPR || len(s) == 0 {
+			return errOperand
+		}
+		m0 := c.sget(isa.SRegM0)
+		var x []ir.ID
+		for k := range n {
+			switch {
+			case args[0] == "d":
+				x = append(x, c.reg(&s[0], k, false))
+			case s[0].Kind == isa.OperandSGPR:
+				x = append(x, c.sgetRel(int(s[0].Reg)+k, m0))
+			default:
+				return errOperand
+			}
+		}
+		if args[0] == "d" {
+			c.ssetRel(int(dst.Reg), m0, x)
+			return nil
+		}
+		for k, v := range x {
+			c.out = append(c.out, write{kind: writeS, reg: int(dst.Reg) + k, x: v})
+		}
+		return nil
+	}
+	// s_set_gpr_idx_*: M0[7:0] is the index, M0[15:12] says for which operands (sources 0, 1, 2, destination).
+	setM0 := func(c *ictx, keep, bits uint32, x ir.ID) {
+		m := c.opx(ir.OpAnd, ir.S32, c.sget(isa.SRegM0), c.c32(keep))
+		if x != ir.NoID {
+			m = c.opx(ir.OpOr, ir.S32, m, c.opx(ir.OpAnd, ir.S32, x, c.c32(0xff)))
+		}
+		m = c.opx(ir.OpOr, ir.S32, m, c.c32(bits))
+		c.out = append(c.out, write{kind: writeS, reg: isa.SRegM0, x: m})
+	}
+	r["gpridx"] = func(c *ictx, args []string) error {
+		switch args[0] {
+		case "on":
+			en := uint32(c.in.Raw[0] >> 8 & 15)
+			setM0(c, 0xffff0f00, en<<12, c.reg(&c.src[0], 0, false))
+			c.gprIdx, c.gprOn = uint8(en), true
+		case "idx":
+			setM0(c, 0xffffff00, 0, c.reg(&c.src[0], 0, false))
+		case "mode":
+			en := uint32(c.in.Raw[0] & 15)
+			setM0(c, 0xffff0fff, en<<12, ir.NoID)
+			c.gprIdx = uint8(en)
+		case "off":
+			c.gprOn = false
+		}
+		return nil
+	}
+}
