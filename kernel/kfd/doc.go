@@ -30,13 +30,16 @@
 // Doorbells are memory (Segments of a memfd): whoever detects that user space has written one calls Driver.RingDoorbells, or
 // finds the pages with DoorbellSlices and rings a single one.
 //
+// Managed memory migrates where userfaultfd is to be had (svmlive.go); PrepareFork brings it home before a fork. No goroutine of the process may
+// touch managed memory by a load or store (see package mm/host).
+//
 // Blocking: WAIT_EVENTS blocks its caller; DESTROY_QUEUE, UPDATE_QUEUE and unmapping wait for the hardware.
 //
 // Errors are unix.Errno, the same as Linux gives (kernel-svm.md §11 to §14); an unknown command is ENOTTY.
 //
-// Lock order, outermost first: process.mu (with the queues of all its devices), then the locks of kernel/drm and
-// kernel/amdgpu; process.evMu is a leaf that the interrupt task takes too, so it is never held over anything that waits
-// for the hardware.
+// Lock order, outermost first: process.mu, svmState.mu, the locks of kernel/amdgpu/svm and kernel/mm, process.qMu (the device queue manager's
+// lock: notifiers stop queues), the locks of kernel/drm and kernel/amdgpu. process.evMu is a leaf that the interrupt handler takes
+// too, so it is never held over anything that waits for the hardware. SVM engines are called without process.mu, but by newGPU.
 //
 // fidelity: exact KFD ioctls GET_VERSION, GET_PROCESS_APERTURES(_NEW), ACQUIRE_VM, ALLOC/FREE/MAP/UNMAP_MEMORY, CREATE/DESTROY/UPDATE_QUEUE, events, GET_CLOCK_COUNTERS, SET_TRAP_HANDLER, AVAILABLE_MEMORY, SMI_EVENTS
 // fidelity: approximate SET_MEMORY_POLICY: checked and remembered; caches are coherent anyway

@@ -451,6 +451,19 @@ func rw(write bool) string {
 	return "R"
 }
 
+// PrepareFork brings managed memory home, so that a child of fork finds it: to be called before a fork (pthread_atfork).
+func (d *Driver) PrepareFork() {
+	d.mu.Lock()
+	p := d.proc
+	d.mu.Unlock()
+	if p == nil {
+		return
+	}
+	if l, ok := p.ranges.current().(*svmLive); ok {
+		_ = l.space.BringHome()
+	}
+}
+
 // NotifyUnmap tells the driver that the process has unmapped (or is about to replace) [addr, addr+n) of its own memory: SVM mappings
 // of it end. It is what an MMU notifier tells Linux's driver. Where userfaultfd watches, it is not needed.
 func (d *Driver) NotifyUnmap(addr, n uint64) {

@@ -147,8 +147,11 @@ func TestThereAndBack(t *testing.T) {
 		t.Fatalf("content differs after the way back: %v", err)
 	}
 	s.world.Sleep(5 * time.Millisecond)
-	if !dm.Detached() || len(d.free) != 2048 {
-		t.Errorf("detached %v, %d device pages free", dm.Detached(), len(d.free))
+	d.mu.Lock()
+	free := len(d.free)
+	d.mu.Unlock()
+	if !dm.Detached() || free != 2048 {
+		t.Errorf("detached %v, %d device pages free", dm.Detached(), free)
 	}
 	// And eviction.
 	if dm, err = d.migrate(s, a, n); err != nil {
@@ -175,10 +178,13 @@ func TestUnmapFreesDevicePages(t *testing.T) {
 	s := space(t)
 	d := newDevice(s, 1024)
 	var cpu uaccess.Process
-	var seen []mm.Event
+	var mu sync.Mutex
+	var seen []mm.Event // guarded by mu
 	a := region(t, 64)
 	n, _ := s.NewNotifier(a, a+64*mm.PageSize, func(inv *mm.Invalidation, set func()) bool {
 		set()
+		mu.Lock()
+		defer mu.Unlock()
 		seen = append(seen, inv.Event)
 		return true
 	})
@@ -210,11 +216,12 @@ func TestUnmapFreesDevicePages(t *testing.T) {
 	if len(s.entries(a, a+32*mm.PageSize)) != 0 {
 		t.Error("entries of unmapped memory")
 	}
+	mu.Lock()
+	defer mu.Unlock()
 	if len(seen) < 4 || seen[0] != mm.EventMigrate || seen[1] != mm.EventClear {
 		t.Errorf("notifications %v", seen)
 	}
 	_ = s.BringHome()
-	s.Sync()
 }
 
 // TestEverythingAtOnce has threads read and write, pages migrate, evictions and unmaps, and loses no byte.
