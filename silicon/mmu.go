@@ -92,7 +92,7 @@ func (d *Device) FlushTLB(vmid uint32) {
 	}
 	v := &d.vms[vmid]
 	v.guard.Lock()
-	v.guard.Unlock() //nolint:staticcheck // an empty critical section: all readers that came before are gone
+	v.guard.Unlock() //lint:ignore SA2001 all readers that came before are gone
 	if s := v.ctx.Load(); s != nil {
 		s.space.Flush()
 	}

@@ -241,7 +241,7 @@ func (r *rig) wait(s *aql.Signal) {
 	r.until(func() bool { return atomic.LoadInt64(&s.Value) <= 0 }, "signal")
 	// The race detector does not see atomics in VRAM; this orders the programs before what follows.
 	r.d.cus.mu.Lock()
-	r.d.cus.mu.Unlock() //nolint:staticcheck
+	r.d.cus.mu.Unlock() //lint:ignore SA2001 taken for the order alone
 }
 
 func (r *rig) until(f func() bool, what string) {

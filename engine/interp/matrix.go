@@ -14,7 +14,6 @@ type matrixPlan struct {
 	prepA  fp.Prep
 	prepB  fp.Prep
 	rows   bool // f32 chains, a row of D at a time
-	per    int  // elements of A and B in a lane
 	a, b   []place
 	c      []place // registers of C and D: element (block, row, column) by [(block*M + i)*N + j]
 	bits   uint

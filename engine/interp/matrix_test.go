@@ -14,16 +14,15 @@ import (
 // matrixShape is one instruction: where a lane's elements come from is written out here once more, from the manuals'
 // tables, so that it does not lean on matrix.go.
 type matrixShape struct {
-	name      string
-	m         ir.Matrix
-	lanes     int
-	regsA     int
-	regsC     int
-	aAt       func(lane, e int) (blk, row, k int) // element e of a lane
-	cAt       func(lane, r int) (blk, row, col int)
-	elemsA    int
-	elemsC    int
-	upperFree bool // D's elements fill only low halves
+	name   string
+	m      ir.Matrix
+	lanes  int
+	regsA  int
+	regsC  int
+	aAt    func(lane, e int) (blk, row, k int) // element e of a lane
+	cAt    func(lane, r int) (blk, row, col int)
+	elemsA int
+	elemsC int
 }
 
 func mfma(name string, m, n, k, blocks int, a, c ir.Kind, gen uint8, aAt func(l, e int) (int, int, int), elemsA int, cAt func(l, r int) (int, int, int), elemsC int) matrixShape {

@@ -116,7 +116,7 @@ func (f *Fence) Wait(timeout time.Duration) bool {
 	}
 	// A waiter stands in the signaller's way with all locks it holds: check their order as if it were signalling.
 	f.ctx.signal.RLock()
-	f.ctx.signal.RUnlock()
+	f.ctx.signal.RUnlock() //lint:ignore SA2001 taken for the order alone
 	f.EnableSignaling()
 	return f.wait.Wait(f.done.Load, timeout)
 }

@@ -59,11 +59,14 @@ func TestDeadlockIsFoundAndLockOrderToo(t *testing.T) {
 	cross := func(ca, cb *sched.Class) func(sched.World) {
 		return func(w sched.World) {
 			a, b := w.NewMutex(ca), w.NewMutex(cb)
-			w.Go("ba", false, func() { b.Lock(); a.Lock(); a.Unlock(); b.Unlock() })
-			a.Lock()
-			b.Lock()
-			b.Unlock()
-			a.Unlock()
+			both := func(first, second sched.Mutex) {
+				first.Lock()
+				defer first.Unlock()
+				second.Lock()
+				defer second.Unlock()
+			}
+			w.Go("ba", false, func() { both(b, a) })
+			both(a, b)
 		}
 	}
 	nests := &sched.Class{Name: "folio", Rank: 5, Nests: true}

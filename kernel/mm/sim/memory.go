@@ -116,7 +116,7 @@ func (m *Memory) AllocFolio() (mm.Folio, error) {
 
 func (m *Memory) alloc() (*folio, error) {
 	m.reclaim.RLock()
-	m.reclaim.RUnlock()
+	m.reclaim.RUnlock() //lint:ignore SA2001 taken for the order alone
 	if m.cfg.FailAlloc != nil && m.cfg.FailAlloc() {
 		return nil, mm.ENOMEM
 	}
