@@ -33,6 +33,7 @@ var verbs []verb
 func init() {
 	verbs = []verb{
 		{"run", "[--gpu NAME[,NAME...]] [--rocm pumice|system] [--] PROGRAM [ARGS...]", "run a program on virtual GPUs", runProgram},
+		{"demo", "", "run a kernel by the Go API: needs nothing but Go", demo},
 		{"info", "[--gpu NAME[,NAME...]]", "print what rocminfo prints", info},
 		{"gpus", "", "list the GPUs that there are", listGPUs},
 		{"disasm", "[--target T] [--function NAME] [--json] FILE|-", "disassemble a program, fat binary or code object; - reads hexadecimal words", disasm},
