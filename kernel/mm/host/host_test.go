@@ -217,10 +217,10 @@ func TestUnmapFreesDevicePages(t *testing.T) {
 		t.Error("entries of unmapped memory")
 	}
 	mu.Lock()
-	defer mu.Unlock()
 	if len(seen) < 4 || seen[0] != mm.EventMigrate || seen[1] != mm.EventClear {
 		t.Errorf("notifications %v", seen)
 	}
+	mu.Unlock()
 	_ = s.BringHome()
 }
 
