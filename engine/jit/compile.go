@@ -60,6 +60,7 @@ type comp struct {
 	kind compKind
 	wide bool  // compG of 64 bits
 	shr  uint8 // of a constant: the component is its bits from here on
+	of   int32 // compG: it is the high half of this one, or -1
 	slot int32 // frame offset, or -1
 	home int32 // state offset where it can be read, or -1
 	last int32 // last segment that uses it

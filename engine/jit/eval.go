@@ -53,7 +53,7 @@ func (o *operands) get(ps []place, t ir.Type, i, l int) uint64 {
 		return uint64(*(*uint32)(o.ptr(p, 0)))
 	case ir.M:
 		return o.mask(p) >> uint(l) & 1
-	case ir.S64:
+	case ir.S64, ir.V64: // a uniform value may stand for a vector
 		return *(*uint64)(o.ptr(p, 0))
 	}
 	return uint64(*(*uint32)(o.ptr(p, 0)))

@@ -284,7 +284,7 @@ func (p *planner) close() {
 
 // newComp adds a component of value id.
 func (c *compiler) newComp(id ir.ID, kind compKind, wide bool) int32 {
-	c.comps = append(c.comps, comp{id: id, kind: kind, wide: wide, slot: -1, home: -1, last: -1})
+	c.comps = append(c.comps, comp{id: id, kind: kind, wide: wide, slot: -1, home: -1, last: -1, of: -1})
 	return int32(len(c.comps) - 1)
 }
 
@@ -299,6 +299,11 @@ func (c *compiler) components(id ir.ID) []int32 {
 		if len(ks) == 0 {
 			k := c.newComp(a, compG, false)
 			c.comps[k].shr = uint8(32 * i)
+			return k
+		}
+		if i == 1 && len(ks) == 1 && c.comps[ks[0]].wide { // of a uniform value that stands for a vector
+			k := c.newComp(a, compG, false)
+			c.comps[k].of, c.comps[k].shr, c.comps[k].def = ks[0], 32, -1
 			return k
 		}
 		return ks[min(i, len(ks)-1)]
@@ -381,7 +386,7 @@ func (c *compiler) layout() {
 			k := key(s, i+1)
 			c.vals[id].key = k
 			for _, m := range c.vals[id].comps {
-				if c.comps[m].id == id {
+				if c.comps[m].id == id && c.comps[m].of < 0 {
 					c.comps[m].def = int32(s)
 				}
 			}
@@ -406,6 +411,11 @@ func (c *compiler) layout() {
 	end := key(len(c.segs), 1)
 	c.useTerm(func(id ir.ID) { use(id, end) })
 	for i := range c.comps {
+		if p := c.comps[i].of; p >= 0 {
+			last[p] = max(last[p], last[i])
+		}
+	}
+	for i := range c.comps {
 		c.comps[i].last = int32(last[i] >> 32)
 	}
 	for _, id := range c.code {
@@ -421,8 +431,13 @@ func (c *compiler) layout() {
 		}
 		lo, hi := c.regs(v)
 		m.home = offS + int32(lo)*4
+		until := last[c.vals[id].comps[0]]
+		if m.kind == compG {
+			// A write of a mask in the region of the last use happens strip by strip, before later strips read.
+			until |= 1<<32 - 1
+		}
 		for _, w := range writes {
-			if !w.vec && w.key > c.vals[id].key && w.key < last[c.vals[id].comps[0]] && w.lo < hi && lo < w.hi {
+			if !w.vec && w.key > c.vals[id].key && w.key < until && w.lo < hi && lo < w.hi {
 				m.home = -1
 				break
 			}

@@ -288,7 +288,14 @@ func (g *gen) step() {
 			g.mem()
 		}
 	case 30:
-		one(ir.OpLaneID, ir.V32)
+		switch r.IntN(3) {
+		case 0:
+			one(ir.OpLaneID, ir.V32)
+		case 1:
+			one(ir.OpSplat, ir.V32, g.pick(ir.S32))
+		default:
+			one(ir.OpSplat, ir.V64, g.pick(ir.S64))
+		}
 	default:
 		if g.float {
 			g.fl()
@@ -388,7 +395,28 @@ func (g *gen) more() {
 	r := g.r
 	m := g.pick(ir.M)
 	base := g.add(ir.Value{Op: ir.OpSGet64, Type: ir.S64, Imm: 30})
-	switch r.IntN(6) {
+	switch r.IntN(8) {
+	case 6, 7: // flat
+		off := g.add(ir.Value{Op: ir.OpAnd, Type: ir.V32, Args: []ir.ID{g.address(ldsSize, 4), g.c(ir.S32, 0x1ffc)}})
+		ap := g.c(ir.S64, []uint64{sharedBase, privateBase}[r.IntN(2)])
+		if r.IntN(2) == 0 {
+			ap = base
+		}
+		addr := g.add(ir.Value{Op: ir.OpZext64, Type: ir.V64, Args: []ir.ID{off}})
+		addr = g.add(ir.Value{Op: ir.OpAdd, Type: ir.V64, Args: []ir.ID{addr, ap}})
+		if r.IntN(4) == 0 {
+			addr = g.add(ir.Value{Op: ir.OpSelect, Type: ir.V64, Args: []ir.ID{g.pick(ir.M), addr, g.add(ir.Value{Op: ir.OpAdd, Type: ir.V64, Args: []ir.ID{g.add(ir.Value{Op: ir.OpZext64, Type: ir.V64, Args: []ir.ID{off}}), base}})}})
+		}
+		t := []ir.Type{ir.V32, ir.V64}[r.IntN(2)]
+		w := uint8(4)
+		if t == ir.V64 {
+			w = 8
+		}
+		if r.IntN(2) == 0 {
+			g.add(ir.Value{Op: ir.OpLoad, Type: t, Width: w, Space: ir.Flat, Args: []ir.ID{ir.NoID, addr, m}})
+		} else {
+			g.add(ir.Value{Op: ir.OpStore, Width: w, Space: ir.Flat, Args: []ir.ID{ir.NoID, addr, m, g.pick(t)}})
+		}
 	case 0, 1, 2: // atomics
 		w := 4 + 4*r.IntN(2)
 		v := ir.Value{Op: ir.OpAtomic, Width: uint8(w), Space: ir.LDS, Atomic: ir.AtomicOp(r.IntN(int(ir.AtomicFAdd)))}
@@ -539,6 +567,9 @@ func (g *gen) fl() {
 const (
 	ldsSize = 4096
 	memSize = 64 << 10
+
+	sharedBase  = 1 << 48
+	privateBase = 2 << 48
 )
 
 // randomFunc makes a function of blocks with about size operations each.
@@ -597,7 +628,7 @@ func newRig(t testing.TB, lanes, nv int) *rig {
 	mm, _ := rt.Memory(memSize + 1<<17)
 	g := &rig{w: &wave.Wave{}, state: st, lds: lds[:ldsSize], space: &flat{0x7000_0000_0000, mm}}
 	g.w.Bind(unsafe.Pointer(&st[0]), lanes, nv, 0)
-	g.w.Space = &mem.Space{Translator: g.space}
+	g.w.Space = &mem.Space{Translator: g.space, SharedBase: sharedBase, PrivateBase: privateBase}
 	g.w.LDS, g.w.LDSLen = uint64(uintptr(unsafe.Pointer(&lds[0]))), ldsSize
 	return g
 }

@@ -400,7 +400,7 @@ func (r *region) opnd(id ir.ID, i, u, size int) x86.RM {
 			return r.zmem(k, u)
 		}
 		// uniform
-		mem := r.gmem(k)
+		mem := r.c.memOf(k)
 		if size == 0 {
 			return x86.V(r.splat(mem, m.wide))
 		}
@@ -419,15 +419,6 @@ func (c *compiler) constHalf(id ir.ID, i, size int) uint64 {
 		x >>= 32
 	}
 	return x
-}
-
-// gmem is where the uniform component k is in memory.
-func (r *region) gmem(k int32) x86.RM {
-	m := &r.c.comps[k]
-	if m.home >= 0 {
-		return x86.M(rState, m.home)
-	}
-	return x86.M(rFrame, r.c.slot(k))
 }
 
 func (r *region) splat(mem x86.RM, wide bool) x86.Vec {
@@ -490,7 +481,7 @@ func (r *region) zin(id ir.ID, i, u, size int) x86.Vec {
 		if x, ok := c.compConst(k); ok {
 			return r.splatConst(x, size)
 		}
-		mem := r.gmem(k)
+		mem := r.c.memOf(k)
 		if size == 4 && c.comps[k].wide {
 			mem = mem.Add(int32(4 * i))
 		}
@@ -609,7 +600,7 @@ func (r *region) kin(id ir.ID, u int, allowNone bool) x86.K {
 	m := c.vals[id].comps[0]
 	if c.comps[m].kind == compG { // S1 stands for all lanes
 		k := r.ktmp()
-		a.G(x86.MOV, 4, x86.RAX, r.gmem(m))
+		a.G(x86.MOV, 4, x86.RAX, r.c.memOf(m))
 		a.G1(x86.NEG, 4, x86.R(x86.RAX))
 		a.X(x86.KMOVWG, x86.L128, uint8(k), 0, x86.R(x86.RAX))
 		return k

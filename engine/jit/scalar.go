@@ -108,15 +108,6 @@ func (c *compiler) gsize(k int32) int {
 	return 4
 }
 
-// mem is where component k is in memory.
-func (g *scalars) mem(k int32) x86.RM {
-	m := &g.c.comps[k]
-	if m.home >= 0 {
-		return x86.M(rState, m.home)
-	}
-	return x86.M(rFrame, g.c.slot(k))
-}
-
 // rm is value id (component i) as an operand; constants go to tmp.
 func (g *scalars) rm(id ir.ID, i int, tmp x86.Reg) x86.RM {
 	c := g.c
@@ -136,7 +127,7 @@ func (g *scalars) rm(id ir.ID, i int, tmp x86.Reg) x86.RM {
 	if g.nextUse(k) < 1<<30 {
 		return x86.R(g.load(k))
 	}
-	return g.mem(k)
+	return g.c.memOf(k)
 }
 
 func (c *compiler) trim(id ir.ID, x uint64) uint64 {
@@ -153,7 +144,7 @@ func (c *compiler) trim(id ir.ID, x uint64) uint64 {
 
 func (g *scalars) load(k int32) x86.Reg {
 	r := g.alloc(k)
-	g.c.a.G(x86.MOV, g.c.gsize(k), r, g.mem(k))
+	g.c.a.G(x86.MOV, g.c.gsize(k), r, g.c.memOf(k))
 	return r
 }
 

@@ -64,7 +64,10 @@ func (c *compiler) terminator() {
 // memOf is where a uniform or mask component is between segments.
 func (c *compiler) memOf(k int32) x86.RM {
 	m := &c.comps[k]
-	if m.home >= 0 {
+	switch {
+	case m.of >= 0:
+		return c.memOf(m.of).Add(4)
+	case m.home >= 0:
 		return x86.M(rState, m.home)
 	}
 	return x86.M(rFrame, c.slot(k))

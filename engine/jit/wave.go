@@ -70,6 +70,12 @@ func (c *compiler) placeOf(k int32) place {
 	if x, ok := c.compConst(k); ok {
 		return place{kind: placeConst, x: x, wide: m.wide}
 	}
+	if m.of >= 0 {
+		p := c.placeOf(m.of)
+		p.off += 4
+		p.wide = false
+		return p
+	}
 	if m.home >= 0 {
 		return place{kind: placeState, off: m.home, wide: m.wide, vec: m.kind == compZ}
 	}
