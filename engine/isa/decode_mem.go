@@ -26,6 +26,9 @@ func (s *state) ds(out *Inst) error {
 		}
 	}
 	pos, fields := 1, [3]fieldID{fAddr, fData0, fData1}
+	if gws(op) {
+		fields[1] = fAddr
+	}
 	for i := range op.Src {
 		o := &a.src[i]
 		if op.Src[i].Name == "addr" {
@@ -206,7 +209,7 @@ func (s *state) buffer(out *Inst) error {
 	}
 	atomic := op.Flags&FlagAtomic != 0
 	ret := s.returns(out)
-	if a.p&pNoRet != 0 && ret || atomic && (out.TFE || out.DLC && s.d.gen == GFX10) {
+	if a.p&pNoRet != 0 && ret || out.TFE && out.Fmt == MTBUF || atomic && (out.TFE || out.DLC && s.d.gen == GFX10) {
 		return ErrReserved
 	}
 	out.NSrc = 4

@@ -1,6 +1,9 @@
 package isa
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"strings"
+)
 
 // src0 codes that say a second word replaces src0.
 const (
@@ -50,7 +53,7 @@ func (s *state) valuDst(out *Inst, vdst uint32) bool {
 			return false
 		}
 	default:
-		if !vgpr(vdst, o.ty, o.n, o.file == 'a', &out.Dst[0]) {
+		if !vgpr(vdst, o.ty, s.wmmaWidth(op, -1, o.n), o.file == 'a', &out.Dst[0]) {
 			return false
 		}
 	}
@@ -257,10 +260,7 @@ func (s *state) dppWord(out *Inst, code uint32) error {
 	}
 	neg := uint8(get(fNeg0) | get(fNeg1)<<1)
 	abs := uint8(get(fAbs0) | get(fAbs1)<<1)
-	if out.Fmt == VOP3 || out.Fmt == VOP3P { // these have their own modifier bits
-		if neg|abs != 0 {
-			return ErrReserved
-		}
+	if out.Fmt == VOP3 || out.Fmt == VOP3P { // these have their own modifier bits; the word's are ignored
 		return nil
 	}
 	for i := 0; i < 2; i++ {
@@ -458,7 +458,7 @@ func (s *state) vop3p(out *Inst) error {
 			}
 		case code == 255 && !s.d.lit64:
 			return ErrReserved
-		case !s.src(code, o.ty, o.n, &out.Src[i]):
+		case !s.src(code, o.ty, s.wmmaWidth(op, i, o.n), &out.Src[i]):
 			return s.srcErr()
 		}
 	}
@@ -469,6 +469,13 @@ func (s *state) vop3p(out *Inst) error {
 	out.Neg, out.NegHi = uint8(s.get(fNeg)), uint8(s.get(fNegHi))
 	out.OpSel, out.OpSelHi = uint8(s.get(fOpSel)), uint8(s.get(fOpSelHi))
 	out.Clamp = a.p&pClamp != 0 && s.flag(fClamp)
+	if op.Flags&FlagMFMA != 0 {
+		if !s.wmmaModifiers(out) {
+			return ErrReserved
+		}
+	} else if strings.HasPrefix(op.Name, "v_dot4_f32_") && ((out.Neg|out.NegHi)&3 != 0 || out.OpSel != 0 || out.OpSelHi != 7) {
+		return ErrReserved // only the accumulator has modifiers
+	}
 	if a.mods[0] == modFP { // the mix instructions: neg_hi holds abs
 		out.Abs, out.NegHi = out.NegHi, 0
 	}
@@ -538,7 +545,7 @@ func (s *state) mai(out *Inst) error {
 // vopd decodes a dual-issue pair.
 func (s *state) vopd(out *Inst) error {
 	x, y := s.d.vopdX[s.get(fOp)], s.d.vopdY[s.get(fOpY)]
-	if x == nil || y == nil {
+	if x == nil || y == nil || s.t.maskN == 2 { // wave64 has no dual issue
 		return ErrUnknown
 	}
 	out.Op, out.Y, out.Fmt = x, y, VOPD

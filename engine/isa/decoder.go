@@ -276,21 +276,27 @@ func (d *decoder) mustBeZero(f Format, l *layout, op *Op) words {
 			}
 		}
 	case DS:
-		use(fOffset0, fOffset1, fAddr, fAcc, fGds)
-		if a.p&(pNoGDS) != 0 {
-			used.lo &^= l.f[fGds].mask().lo
+		if dsData(op) > 0 || len(op.Dst) > 0 {
+			use(fAcc)
 		}
-		if n := dsData(op); n >= 1 {
+		if a.p&(pOff|pTwo|pSwizzle) != 0 {
+			use(fOffset0, fOffset1)
+		}
+		if a.p&pNoGDS == 0 {
+			use(fGds)
+		}
+		n := dsData(op)
+		if n < len(op.Src) || n > 0 && gws(op) {
+			use(fAddr)
+		}
+		if n >= 1 && !gws(op) {
 			use(fData0)
-			if n == 2 {
-				use(fData1)
-			}
+		}
+		if n >= 2 {
+			use(fData1)
 		}
 		if len(op.Dst) > 0 {
 			use(fVdst)
-		}
-		if nsrc == 0 || a.src[0].ty != B32 {
-			used.lo &^= l.f[fAddr].mask().lo
 		}
 	case FLAT, GLOBAL, SCRATCH:
 		use(fOffset, fLds, fSve, fSeg, fGlc, fSlc, fDlc, fScc, fScope, fTh, fAddr, fData, fSaddr, fAcc, fVdst)
@@ -338,6 +344,9 @@ func (d *decoder) mustBeZero(f Format, l *layout, op *Op) words {
 	return words{lo: all.lo &^ used.lo, hi: all.hi &^ used.hi}
 }
 
+// gws says whether a DS row is a global wave sync one, whose data is in the address field.
+func gws(op *Op) bool { return strings.HasPrefix(op.Name, "ds_gws_") }
+
 // dsData returns how many data operands a DS row has.
 func dsData(op *Op) int {
 	n := len(op.Src)
@@ -362,6 +371,10 @@ func valuSources(op *Op) int {
 
 func (d *decoder) usedVOP3(op *Op, l *layout, use func(...fieldID), part func(fieldID, uint8), used *words) {
 	a := &op.attr
+	if interp(op) {
+		usedInterp(op, use, part)
+		return
+	}
 	n := valuSources(op)
 	srcs := [3]fieldID{fSrc0, fSrc1, fSrc2}
 	for i := 0; i < n && i < 3; i++ {
@@ -411,6 +424,35 @@ func (d *decoder) usedVOP3(op *Op, l *layout, use func(...fieldID), part func(fi
 	}
 }
 
+// interp says whether the row is one of the interpolation instructions in VOP3 form, whose sources are moved by one.
+func interp(op *Op) bool { return op.Fmt == VOP3 && (op.attr.imm == immAttr || op.attr.imm == immSlot) }
+
+func usedInterp(op *Op, use func(...fieldID), part func(fieldID, uint8)) {
+	for i := uint8(0); i < 8; i++ {
+		part(fSrc0, i)
+	}
+	if op.attr.p&pHigh != 0 {
+		part(fSrc0, 8)
+	}
+	use(fVdst, fSrc1)
+	k := uint8(0)
+	for i := range op.Src {
+		if op.attr.src[i].imm == immNone {
+			if k++; k == 2 {
+				use(fSrc2)
+			}
+			part(fNeg, k)
+			part(fAbs, k)
+		}
+	}
+	if op.attr.p&pClamp != 0 {
+		use(fClamp)
+	}
+	if op.attr.p&pOmod != 0 {
+		use(fOmod)
+	}
+}
+
 func (d *decoder) usedVOP3P(op *Op, l *layout, use func(...fieldID), part func(fieldID, uint8), used *words) {
 	a := &op.attr
 	srcs := [3]fieldID{fSrc0, fSrc1, fSrc2}
@@ -429,10 +471,20 @@ func (d *decoder) usedVOP3P(op *Op, l *layout, use func(...fieldID), part func(f
 		}
 	}
 	if l.has(fAcc) && strings.HasPrefix(op.Name, "v_accvgpr") {
-		use(fAcc, fCbsz, fAbid, fBlgp, fAccCD)
+		use(fAcc, fAccCD)
+		part(fAbid, 3)
 		return
 	}
-	use(fNeg, fNegHi, fOpSel, fOpSelHi)
+	if n < 3 && op.Flags&FlagMFMA == 0 {
+		for i := uint8(0); int(i) < n; i++ {
+			part(fNeg, i)
+			part(fNegHi, i)
+			part(fOpSel, i)
+		}
+		use(fOpSelHi) // its third bit is ignored
+	} else {
+		use(fNeg, fNegHi, fOpSel, fOpSelHi)
+	}
 	if a.p&pClamp != 0 {
 		use(fClamp)
 	}

@@ -10,7 +10,7 @@ func (p *printer) suffix() {
 		p.str("_e64_dpp")
 	case in.Fmt == VOP3P && in.DPP != NoDPP:
 		p.str("_dpp")
-	case in.Fmt == VOP3 && !native:
+	case in.Fmt == VOP3 && (!native || interp(in.Op) && p.a.p&pHigh == 0 && len(in.Op.Src) < 4 && in.Op.Name[len(in.Op.Name)-3:] == "f32"):
 		p.str("_e64")
 	case in.Fmt == VOP3 || in.Fmt == VOP3P:
 	case in.SDWA:
@@ -103,6 +103,9 @@ func (p *printer) mods64() {
 	in := p.in
 	if p.a.p&pOpSel != 0 {
 		n := valuSources(in.Op)
+		if p.a.mods[2] != modNone { // accumulators count, though they are not spelled
+			n = 3
+		}
 		v := uint32(in.OpSel)
 		switch {
 		case in.Op.Name == "v_permlane16_b32" || in.Op.Name == "v_permlanex16_b32" ||
@@ -126,8 +129,9 @@ func (p *printer) mods64() {
 		n := in.OpSel
 		if valuSources(in.Op) > 1 {
 			n >>= 2
+		} else {
+			n = n&1<<1 | n>>1&1
 		}
-		n = n&1<<1 | n>>1&1
 		if n != 0 {
 			p.str(" byte_sel:")
 			p.dec(int64(n))
@@ -157,6 +161,10 @@ func (p *printer) mods3p() {
 	wmma := in.Op.Flags&FlagMFMA != 0
 	if wmma {
 		n = 3
+	}
+	if in.IndexKey != 0 {
+		p.str(" index_key:")
+		p.dec(int64(in.IndexKey))
 	}
 	all := uint8(1)<<n - 1
 	mix := p.a.mods[0] == modFP

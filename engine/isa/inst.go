@@ -188,6 +188,7 @@ type Inst struct {
 	Omod           uint8 // 0 none, 1 *2, 2 *4, 3 /2
 	CBSZ, ABID     uint8 // MFMA
 	BLGP           uint8
+	IndexKey       uint8 // SWMMAC: which part of the index register
 
 	SDWA      bool
 	SrcSel    [2]uint8

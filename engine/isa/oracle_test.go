@@ -134,6 +134,10 @@ func fault(tg *Target, in *Inst, ours string, a answer) string {
 		return "LLVM prints VCC inside the absolute value bars of gfx12's v_cndmask_b32_dpp"
 	case ours == "" && regexp.MustCompile(`[, ]null[, ]|null$`).MatchString(a.text):
 		return "LLVM's tuples of special registers are what the compiler made of undefined behaviour"
+	case ours == "" && regexp.MustCompile(`^\S+ src_`).MatchString(a.text):
+		return "LLVM takes a read-only register as destination"
+	case ours == "" && (strings.HasPrefix(a.text, "v_mfma_") || strings.HasPrefix(a.text, "v_smfmac_")) && strings.Contains(a.text, " src_"):
+		return "LLVM takes special registers as matrix operands"
 	case ours == "" && strings.HasPrefix(a.text, "v_interp_"):
 		return "LLVM takes scalar sources in VINTERP"
 	case ours == "" && strings.Contains(a.text, "buffer_") && strings.Contains(a.text, ", 0x"):

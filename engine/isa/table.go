@@ -560,6 +560,9 @@ func deriveRow(op *Op) {
 	if op.Name == "v_ldexp_f16" { // its exponent is an integer, in spite of the name
 		a.p |= pSInt1
 	}
+	if op.Name == "v_cvt_pk_f32_fp8" || op.Name == "v_cvt_pk_f32_bf8" {
+		a.mods[0] = modNone
+	}
 	vcc := opnd{ty: MaskT, n: 2}
 	switch op.Fmt {
 	case VOP2:
@@ -603,7 +606,13 @@ func deriveRow(op *Op) {
 	case SMEM:
 		names = [4]string{"sbase", "soffset"}
 	case DS:
-		names = [4]string{"addr", "data0", "data1"}
+		n := 0
+		for i := range op.Src {
+			if op.Src[i].Name == "" {
+				op.Src[i].Name = [2]string{"data0", "data1"}[min(n, 1)]
+				n++
+			}
+		}
 	}
 	for i := range op.Src {
 		if op.Src[i].Name == "" && i < len(names) {
