@@ -336,6 +336,8 @@ func (p *printer) smem() {
 			p.str(" offset:")
 			p.signedHex(int64(in.Offset))
 		}
+	} else if in.Offset == 0 && (p.t.Gen == GFX10 || p.t.Gen == GFX11) { // LLVM reads no offset at all as a null register
+		p.word("null")
 	} else {
 		p.sep()
 		p.signedHex(int64(in.Offset))

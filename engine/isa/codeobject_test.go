@@ -1,0 +1,104 @@
+package isa
+
+import (
+	"bytes"
+	"encoding/binary"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+var (
+	bundleRE  = regexp.MustCompile(`gfx[0-9a-f]+`)
+	objdumpRE = regexp.MustCompile(`^\t(.*?)\s*// [0-9A-F]+: ([0-9A-F ]+)`)
+)
+
+// codeObjects returns the code objects of the offload bundles in data, the largest of each target.
+func codeObjects(data []byte) map[string][]byte {
+	out := map[string][]byte{}
+	magic := []byte("__CLANG_OFFLOAD_BUNDLE__")
+	for {
+		p := bytes.Index(data, magic)
+		if p < 0 || len(data) < p+32 {
+			return out
+		}
+		b := data[p:]
+		data = data[p+len(magic):]
+		n := binary.LittleEndian.Uint64(b[24:])
+		q := uint64(32)
+		for ; n > 0 && n < 100 && q+24 < uint64(len(b)); n-- {
+			off, size := binary.LittleEndian.Uint64(b[q:]), binary.LittleEndian.Uint64(b[q+8:])
+			idLen := binary.LittleEndian.Uint64(b[q+16:])
+			if q+24+idLen > uint64(len(b)) || off+size > uint64(len(b)) {
+				break
+			}
+			id := bundleRE.FindString(string(b[q+24 : q+24+idLen]))
+			q += 24 + idLen
+			if id != "" && size > uint64(len(out[id])) {
+				out[id] = b[off : off+size]
+			}
+		}
+	}
+}
+
+// TestCodeObjectsAgainstObjdump disassembles what Debian's rocRAND holds for each target, every instruction in order,
+// and compares it with llvm-objdump-19.
+func TestCodeObjectsAgainstObjdump(t *testing.T) {
+	requireLLVM(t)
+	if _, err := exec.LookPath("llvm-objdump-19"); err != nil {
+		t.Skip("llvm-objdump-19 is not installed (package llvm-19)")
+	}
+	const lib = "/usr/lib/x86_64-linux-gnu/librocrand.so.1"
+	data, err := os.ReadFile(lib)
+	if err != nil {
+		t.Skipf("no code objects: %v (package librocrand1)", err)
+	}
+	for name, co := range codeObjects(data) {
+		tg := TargetByName(name)
+		if tg == nil || testing.Short() && name != "gfx90a" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "x.co")
+			if err := os.WriteFile(file, co, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			text, err := exec.Command("llvm-objdump-19", "-d", file).Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			n, bad := 0, 0
+			for _, line := range strings.Split(string(text), "\n") {
+				m := objdumpRE.FindStringSubmatch(line)
+				if m == nil {
+					continue
+				}
+				var code []byte
+				for _, w := range strings.Fields(m[2]) {
+					v, err := strconv.ParseUint(w, 16, 32)
+					if err != nil {
+						t.Fatal(err)
+					}
+					code = binary.LittleEndian.AppendUint32(code, uint32(v))
+				}
+				n++
+				var in Inst
+				err := Decode(tg, code, &in)
+				want := strings.ReplaceAll(m[1], "\t", " ")
+				if got := Disasm(&in, tg, 0); err != nil || got != want || int(in.Size) != len(code) {
+					if bad++; bad < 10 {
+						t.Errorf("%x: %q (%d bytes, %v), objdump %q", code, got, in.Size, err, want)
+					}
+				}
+			}
+			if n == 0 {
+				t.Error("objdump found no instructions")
+			}
+			t.Logf("%d instructions, %d differences", n, bad)
+		})
+	}
+}
