@@ -50,7 +50,7 @@ $(exdir)/%: examples/%.hip $(examples_hdr)
 $(exdir)/faults/%: examples/faults/%.hip $(examples_hdr)
 	@mkdir -p $(@D)
 	@echo "hipcc $(OPT) -g $<"
-	@hipcc $(hipflags) -g -x hip $< -o $@
+	@hipcc $(hipflags) -g -x hip $< -o $@ -lhsa-runtime64
 
 examples-all:
 	@$(MAKE) -s -j$$(nproc) examples OPT=-O3

@@ -33,8 +33,8 @@ type Segment struct {
 	FD     int
 	Offset uint64
 	Length uint64
-	// Ring is set for a doorbell page: it is told the byte offset in FD of a doorbell whose value has changed. It may be
-	// called from any goroutine, and must not block.
+	// Ring is set for a doorbell page: it is told the byte offset in FD of a doorbell whose value has changed, or may have. It
+	// may be called from any goroutine, and must not block.
 	Ring func(offset uint64)
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/pumice-gpu/pumice/abi/kfd"
 	"github.com/pumice-gpu/pumice/internal/doorc"
 )
 
@@ -117,6 +118,9 @@ func pumice_ioctl(handle C.uint64_t, request C.uint32_t, arg unsafe.Pointer, wai
 	})
 	if pending {
 		return C.PUMICE_PENDING
+	}
+	if r := kfd.Request(request); e == 0 && r.Type() == kfd.Type && r.Nr() == kfd.NrCreateQueue {
+		C.watch_queue_created()
 	}
 	return -C.int(e)
 }

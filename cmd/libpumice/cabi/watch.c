@@ -30,11 +30,12 @@ struct region {
     size_t length;
     uint64_t offset;
     const volatile uint64_t *alias; // the same memory, never protected
-    uint64_t *last;                 // values seen
+    uint64_t *last;                 // values seen; only the watching thread's, once it is in the list
     bool gone;                      // the application has unmapped it; only the watching thread looks
 };
 
 static struct region *_Atomic regions; // grows at the head only
+static unsigned _Atomic generation;    // counts queues made
 static int uffd = -1;
 static int kick = -1; // an eventfd: a region was added
 static unsigned spin_ns;
@@ -81,7 +82,7 @@ int watch_add(void *address, size_t length, int fd, uint64_t offset, uint64_t co
     madvise(alias, length, MADV_DONTFORK);
     *r = (struct region){
         .cookie = cookie, .application = address, .length = length, .offset = offset, .alias = alias, .last = last};
-    memcpy(last, alias, length);
+    memset(last, 0xff, length);
     if (uffd >= 0) {
         struct uffdio_register reg = {.range = {(uintptr_t)address, length}, .mode = UFFDIO_REGISTER_MODE_WP};
         if (ioctl(uffd, UFFDIO_REGISTER, &reg) < 0) {
@@ -102,6 +103,11 @@ failed:
     return -error;
 }
 
+// A new queue's doorbell begins as all ones, which the kernel half stores past the protection. If this thread misses that,
+// and the first value written is the last one of an earlier queue in the same place, nothing has changed for it. So after
+// each new queue all doorbells are taken for all ones, and the others' owners hear of a doorbell too many.
+void watch_queue_created(void) { __atomic_add_fetch(&generation, 1, __ATOMIC_SEQ_CST); }
+
 // protect sets or lifts the write protection of all regions.
 static void protect(bool on) {
     for (struct region *r = regions; r; r = r->next) {
@@ -118,6 +124,12 @@ static void protect(bool on) {
 
 // changed collects doorbells with new values.
 static int changed(struct watch_ring *rings, int max) {
+    static unsigned seen;
+    unsigned now = __atomic_load_n(&generation, __ATOMIC_SEQ_CST);
+    if (now != seen) {
+        seen = now;
+        for (struct region *r = regions; r; r = r->next) memset(r->last, 0xff, r->length);
+    }
     int n = 0;
     for (struct region *r = regions; r; r = r->next) {
         size_t slots = r->length / sizeof(uint64_t);

@@ -18,9 +18,12 @@ enum watch_how watch_open(unsigned spin_us);
 // back from watch_wait. 0 or a negative errno.
 int watch_add(void *address, size_t length, int fd, uint64_t offset, uint64_t cookie);
 
+// watch_queue_created is to be called after a queue was created, before its owner can write to its doorbell.
+void watch_queue_created(void);
+
 struct watch_ring {
     uint64_t cookie;
-    uint64_t offset; // in the file, of the 8-byte doorbell that has a new value
+    uint64_t offset; // in the file, of the 8-byte doorbell that has a new value, or may have
 };
 
 // watch_wait blocks until doorbells have changed, and returns how many it has written to rings. One thread only.

@@ -43,7 +43,7 @@ func serve() (*doorc.Door, error) {
 		return nil, err
 	}
 	k := &kernel{memory: memory, doorbells: doorbells, set: make(chan struct{}, 100)}
-	k.alias, err = unix.Mmap(doorbells, 0, 8192, unix.PROT_READ, unix.MAP_SHARED)
+	k.alias, err = unix.Mmap(doorbells, 0, 8192, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	return doorc.New(k, t), err
 }
 
@@ -54,7 +54,7 @@ type kernel struct {
 	opens, closes     atomic.Uint32
 	rings             atomic.Uint32
 	mu                sync.Mutex
-	address           uint64 // where a ring is echoed; guarded by mu
+	address           uint64 // of the array of echoes; guarded by mu
 }
 
 func (k *kernel) OpenDevice(string) (doorc.OpenFile, error) {
@@ -64,13 +64,13 @@ func (k *kernel) OpenDevice(string) (doorc.OpenFile, error) {
 
 type file struct{ *kernel }
 
-// ring copies the doorbell's value to the address that request 0x61 has set.
+// ring copies the doorbell's value to its place in the array that request 0x61 has named.
 func (k *kernel) ring(offset uint64) {
 	k.rings.Add(1)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.address != 0 {
-		_ = uaccess.Process{}.Write(k.address, k.alias[offset:offset+8])
+		_ = uaccess.Process{}.Write(k.address+offset, k.alias[offset:offset+8])
 	}
 }
 
@@ -93,6 +93,11 @@ func (f *file) Ioctl(request uint32, arg uintptr) unix.Errno {
 			garbage[i] = make([]byte, 10000)
 		}
 		return write(1, 14)
+	case kfd.NrCreateQueue: // its doorbell is the second
+		for i := range f.alias[8:16] {
+			f.alias[8+i] = 0xff
+		}
+		return 0
 	case kfd.NrSetEvent:
 		f.set <- struct{}{}
 		return 0

@@ -43,6 +43,7 @@ struct event {
     uint32_t id, pad;
 };
 #define GET_VERSION _IOR('K', 0x01, struct version)
+#define CREATE_QUEUE _IOWR('K', 0x02, uint64_t[12])
 #define SET_EVENT _IOWR('K', 0x0a, struct event)
 #define WAIT_EVENTS _IOWR('K', 0x0c, struct events)
 #define COUNTS _IOR('K', 0x60, struct counts)
