@@ -89,6 +89,9 @@ func TestCodeObjectsAgainstObjdump(t *testing.T) {
 				var in Inst
 				err := Decode(tg, code, &in)
 				want := strings.ReplaceAll(m[1], "\t", " ")
+				if want == "v_illegal" { // LLVM's name for the padding word 0
+					continue
+				}
 				if got := Disasm(&in, tg, 0); err != nil || got != want || int(in.Size) != len(code) {
 					if bad++; bad < 10 {
 						t.Errorf("%x: %q (%d bytes, %v), objdump %q", code, got, in.Size, err, want)
