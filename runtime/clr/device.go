@@ -113,7 +113,9 @@ type Device struct {
 	patterns   map[uint32]uint64           // where the bytes of a fill pattern are; guarded by mu
 	patternMem *Memory                     // guarded by mu
 	fault      atomic.Pointer[error]       // why the device is lost
-	heap       *hsa.Memory                 // device malloc's state (V5 hidden_heap_v1); guarded by mu
+
+	heapMu sync.Mutex
+	heap   uint64 // device malloc's state; guarded by heapMu
 }
 
 // Runtime returns the runtime that the device belongs to.

@@ -102,10 +102,6 @@ func (k *Kernel) check(l *Launch) error {
 	if l.Block.X > 1024 || l.Block.Y > 1024 || l.Block.Z > 1024 || l.Block.product() > uint64(k.MaxThreads()) {
 		return fail(ErrLaunchBounds, "block %v, kernel %s takes %d", l.Block, k.Name, k.MaxThreads())
 	}
-	if k.needs(codeobj.HiddenHeapV1) {
-		//fidelity: refused device malloc of code object V5 and later: the heap's state must be set up by a device function
-		return fail(ErrNotSupported, "kernel %s uses the device heap of code object V5", k.Name)
-	}
 	limit := k.dev.Agent.LDSSize
 	if uint64(k.GroupSegmentFixedSize)+uint64(l.SharedMem) > uint64(limit) {
 		return fail(ErrSharedMemory, "%d + %d bytes, the device has %d", k.GroupSegmentFixedSize, l.SharedMem, limit)
@@ -147,6 +143,12 @@ func (q *HostQueue) launch(k *Kernel, l *Launch) (*Event, error) {
 	if err != nil {
 		return nil, err
 	}
+	var heap uint64
+	if k.needs(codeobj.HiddenHeapV1) {
+		if heap, err = q.dev.deviceHeap(); err != nil {
+			return nil, err
+		}
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	hw, err := q.hwLocked()
@@ -177,7 +179,7 @@ func (q *HostQueue) launch(k *Kernel, l *Launch) (*Event, error) {
 	if err != nil {
 		return nil, q.submitError(err)
 	}
-	k.fill(args, l, hw)
+	k.fill(args, l, hw, heap)
 	dims := uint16(1)
 	if l.Grid.Y > 1 || l.Block.Y > 1 {
 		dims = 2
@@ -224,7 +226,7 @@ func (k *Kernel) privateSize() uint32 {
 }
 
 // fill writes the kernarg segment: explicit arguments from the caller, hidden ones by their kind.
-func (k *Kernel) fill(a kernarg, l *Launch, hw *hwQueue) {
+func (k *Kernel) fill(a kernarg, l *Launch, hw *hwQueue, heap uint64) {
 	q := hw.q
 	b := a.b
 	clear(b)
@@ -281,6 +283,8 @@ func (k *Kernel) fill(a kernarg, l *Launch, hw *hwQueue) {
 			v = q.Addr()
 		case codeobj.HiddenHostcallBuffer:
 			v = hw.hostcall
+		case codeobj.HiddenHeapV1:
+			v = heap
 		case codeobj.HiddenMultigridSyncArg:
 			if l.Cooperative {
 				v = 1 // a grid, but no multi-grid: the device library asks only whether it is 0
