@@ -27,6 +27,9 @@ type helperInfo struct {
 	args [][]place // by argument, then component
 	res  []place
 
+	again   x86.Label // start of a global access, to try again once the TLB is filled
+	againAt int       // its offset; 0 for other operations
+
 	once sync.Once // makes the interpreter's form
 	made any
 	err  error
@@ -157,6 +160,11 @@ func (c *compiler) compile(f *ir.Func) (*Program, error) {
 		return nil, err
 	}
 	c.p.Code = append([]byte(nil), code...)
+	for id, h := range c.p.slots {
+		if v := &f.Values[id]; v.Space == ir.Global && (v.Op == ir.OpLoad || v.Op == ir.OpStore) && h.again != 0 {
+			h.againAt = c.a.Offset(h.again)
+		}
+	}
 	for i := range f.Blocks {
 		c.p.Entry = append(c.p.Entry, c.a.Offset(c.labels[i]))
 	}

@@ -26,7 +26,9 @@ const (
 // holds the table. RAX and RBX are used.
 func (c *compiler) probe(rp, rd, rtlb x86.Reg, off int32, miss x86.Label) {
 	a := &c.a
-	a.G(x86.MOV, 4, x86.RAX, x86.R(rp))
+	a.G(x86.MOV, 8, x86.RAX, x86.R(rp))
+	a.GI8(x86.SHR, 8, x86.R(x86.RAX), 12) // mem.Index
+	a.Alu(x86.XOR, 4, x86.RAX, x86.R(rp))
 	a.AluI(x86.AND, 4, x86.R(x86.RAX), mem.TLBSize-1)
 	a.GI8(x86.SHL, 4, x86.R(x86.RAX), 5)
 	a.G(x86.LEA, 8, x86.RBX, x86.M(rp, 1))
@@ -37,6 +39,8 @@ func (c *compiler) probe(rp, rd, rtlb x86.Reg, off int32, miss x86.Label) {
 
 var _ [32 - tlbEntry]byte // probe shifts by 5
 var _ [tlbEntry - 32]byte
+var _ [mem.TLBSize - 1<<12]byte // and folds at 12
+var _ [1<<12 - mem.TLBSize]byte
 
 // sload is a scalar load: one address, up to 64 bytes, in one page; anything else is the helper's.
 func (c *compiler) sload(id ir.ID, v *ir.Value) {
@@ -150,6 +154,9 @@ func (c *compiler) global(id ir.ID, v *ir.Value) {
 	a := &c.a
 	const L = x86.L512
 	slow, done := c.coldHelper(id)
+	again := a.NewLabel()
+	a.Bind(again)
+	c.p.slots[id].again = again
 	x := &access{c: c, id: id, v: v, w: int32(v.Width), store: v.Op == ir.OpStore, field: tlbR, offs: c.vals[v.Args[1]].comps, slow: slow}
 	if x.store {
 		x.field = tlbW

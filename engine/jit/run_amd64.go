@@ -4,6 +4,7 @@ package jit
 
 import (
 	"fmt"
+	"math/bits"
 	"unsafe"
 
 	"github.com/pumice-gpu/pumice/engine/ir"
@@ -32,6 +33,7 @@ type machine struct {
 	frame []byte
 	tlb   *mem.TLB
 	slow  slowPath
+	tried uint64 // page that refill looked up last
 }
 
 // slowPath does the operations that need memory or the wave's environment.
@@ -69,6 +71,46 @@ func (m *machine) close() {
 	}
 }
 
+// refill puts the pages of the first and the last active lane of a global access into the TLB, so that it can be tried
+// again. It refuses when it did just that for the same first page: then the access is done as a whole, which always ends.
+func (m *machine) refill(w *wave.Wave, o *operands) bool {
+	k := o.maskArg(2)
+	if k == 0 {
+		return false
+	}
+	base := uint64(int64(int32(o.v.Imm)))
+	if o.v.Args[0] != ir.NoID {
+		base += o.read(0, 0, 0)
+	}
+	addr := func(l int) uint64 {
+		x := o.read(1, 0, l)
+		if o.v.Imm&ir.OffSigned != 0 && o.f.V(o.v.Args[1]).Type == ir.V32 {
+			x = uint64(int64(int32(x)))
+		}
+		return base + x
+	}
+	first, last := addr(bits.TrailingZeros64(k)), addr(63-bits.LeadingZeros64(k))+uint64(o.v.Width)-1
+	if page := first >> mem.PageShift; m.tried == page {
+		m.tried = ^uint64(0)
+		return false
+	} else {
+		m.tried = page
+	}
+	acc := mem.Read
+	if o.v.Op == ir.OpStore {
+		acc = mem.Write
+	}
+	if _, _, f := m.tlb.Lookup(first, acc); f != nil {
+		return false
+	}
+	if first>>mem.PageShift != last>>mem.PageShift {
+		if _, _, f := m.tlb.Lookup(last, acc); f != nil {
+			return false
+		}
+	}
+	return true
+}
+
 // execute runs p from block b until it leaves; fuel runs out as w.Fuel says. w.PC and w.Arg are set for the exit.
 func (m *machine) execute(w *wave.Wave, p *installed, b int) ir.Exit {
 	if err := m.needFrame(p.Frame); err != nil {
@@ -93,6 +135,10 @@ func (m *machine) execute(w *wave.Wave, p *installed, b int) ir.Exit {
 			o := operands{f: p.Func, h: p.slots[id], v: p.Func.V(id), state: w.Base, frame: frame}
 			if DebugHelpers != nil {
 				DebugHelpers[fmt.Sprintf("%s %s %s->%s space=%v w=%d @%d", o.v.Op, o.v.Type, o.v.From, o.v.Kind, o.v.Space, o.v.Width, o.v.PC)]++
+			}
+			if o.h.againAt != 0 && m.refill(w, &o) {
+				at = p.code.Addr() + uintptr(o.h.againAt)
+				continue
 			}
 			if !o.pure() {
 				if e := m.slow.do(w, &o); e != ir.ExitNone {

@@ -121,8 +121,12 @@ const idle = ^uint64(0)
 // tlbBits is the log2 of the number of TLB entries.
 const tlbBits = 12
 
-// TLBSize is the number of entries; the entry of a page is page number modulo TLBSize.
+// TLBSize is the number of entries; see Index.
 const TLBSize = 1 << tlbBits
+
+// Index is the entry of a page. Folding the next bits in keeps arrays that lie a power of two apart from evicting each
+// other.
+func Index(page uint64) uint64 { return (page ^ page>>tlbBits) & (TLBSize - 1) }
 
 // Entry is one cached translation. Compiled code reads it, so its layout is fixed: R and W hold the page number plus
 // one when the page may be read or written, Delta is host address minus virtual address.
@@ -206,7 +210,7 @@ func (t *TLB) clear() { clear(t.Entries[:]) }
 // Lookup returns the host address of va for access a (Read, Write, or both) and how many bytes of its page remain.
 func (t *TLB) Lookup(va uint64, a Access) (unsafe.Pointer, int, *Fault) {
 	page := va >> PageShift
-	e := &t.Entries[page&(TLBSize-1)]
+	e := &t.Entries[Index(page)]
 	if (a&Read == 0 || e.R == page+1) && (a&Write == 0 || e.W == page+1) {
 		return hostPointer(va + e.Delta), PageSize - int(va&(PageSize-1)), nil
 	}
@@ -219,7 +223,7 @@ func (t *TLB) fill(va uint64, a Access) (unsafe.Pointer, int, *Fault) {
 		return nil, 0, f
 	}
 	page := va >> PageShift
-	e := &t.Entries[page&(TLBSize-1)]
+	e := &t.Entries[Index(page)]
 	*e = Entry{Delta: uint64(uintptr(host)) - va}
 	if rights&Read != 0 {
 		e.R = page + 1
