@@ -136,8 +136,8 @@ func fault(tg *Target, in *Inst, ours string, a answer) string {
 		return "LLVM's tuples of special registers are what the compiler made of undefined behaviour"
 	case ours == "" && regexp.MustCompile(`^\S+ src_`).MatchString(a.text):
 		return "LLVM takes a read-only register as destination"
-	case ours == "" && (strings.HasPrefix(a.text, "v_mfma_") || strings.HasPrefix(a.text, "v_smfmac_")) && strings.Contains(a.text, " src_"):
-		return "LLVM takes special registers as matrix operands"
+	case ours == "" && strings.Contains(a.text, " src_") && wideSource(a.text):
+		return "LLVM takes special registers as matrix operands and tuples"
 	case ours == "" && strings.HasPrefix(a.text, "v_interp_"):
 		return "LLVM takes scalar sources in VINTERP"
 	case ours == "" && strings.Contains(a.text, "buffer_") && strings.Contains(a.text, ", 0x"):
@@ -277,4 +277,23 @@ func TestWave64AgainstLLVM(t *testing.T) {
 		tg := TargetByName(name).Wave(64)
 		compare(t, tg, walk(tg, 1, rand.New(rand.NewPCG(uint64(i), 11))))
 	}
+}
+
+// wideSource says whether an instruction has a source of more than two registers, or one from the matrix registers.
+func wideSource(text string) bool {
+	name, _, _ := strings.Cut(text, " ")
+	for _, s := range []string{"_e32", "_e64"} {
+		name = strings.TrimSuffix(name, s)
+	}
+	for _, op := range LookupAll(name) {
+		if op.Flags&FlagMFMA != 0 {
+			return true
+		}
+		for _, s := range op.Src {
+			if s.N > 2 {
+				return true
+			}
+		}
+	}
+	return false
 }
