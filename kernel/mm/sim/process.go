@@ -218,18 +218,5 @@ func (s *Space) Look(addr uint64) PageInfo {
 	if p == nil {
 		return PageInfo{Where: "hole"}
 	}
-	info := PageInfo{Writable: p.writable}
-	switch p.state {
-	case pteSwap:
-		info.Where = "swap"
-		return info
-	case pteMigration:
-		info.Where = "moving"
-	case pteDevice:
-		info.Where, info.Index = "vram", p.folio.idx
-	default:
-		info.Where, info.Index = "ram", uint64(p.folio.id)
-	}
-	info.Ref, info.Maps = p.folio.ref, p.folio.maps
-	return info
+	return p.info()
 }

@@ -1,0 +1,522 @@
+package svm
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"sort"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	driver "github.com/pumice-gpu/pumice/kernel/amdgpu/svm"
+	"github.com/pumice-gpu/pumice/kernel/mm"
+	"github.com/pumice-gpu/pumice/kernel/mm/sim"
+	"github.com/pumice-gpu/pumice/kernel/sched"
+	"github.com/pumice-gpu/pumice/kernel/svmsim"
+	"github.com/pumice-gpu/pumice/kernel/ttm"
+)
+
+// Options of a run. What is set goes before what the scenario says.
+type Options struct {
+	Seed     uint64
+	Replay   sched.Schedule // see sched.SimConfig
+	XNACK    *bool
+	Policy   *driver.EvictPolicy
+	GPUs     int
+	Mistakes []string  // kernel-svm §17's bugs that the driver makes, by name (MistakeNames)
+	Trace    io.Writer // gets a line for each step of the scheduler
+	Quiet    bool      // record no frames
+	MaxSteps int       // of the scheduler; 0: 200000
+}
+
+// Result is what a run was.
+type Result struct {
+	Scenario *Scenario
+	Config   Config
+	Seed     uint64
+	Frames   []Frame
+	Err      error // nil: it went as the scenario says
+	Failed   error // how the machine failed, also when the scenario expects that
+	Schedule sched.Schedule
+	Steps    int
+}
+
+// MistakeNames are the bugs that a machine can be told to have.
+func MistakeNames() []string {
+	t := reflect.TypeFor[driver.Mistakes]()
+	var out []string
+	for i := range t.NumField() {
+		out = append(out, kebab(t.Field(i).Name))
+	}
+	sort.Strings(out)
+	return out
+}
+
+// kebab writes SkipTLBFlush as skip-tlb-flush.
+func kebab(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		c := s[i]
+		up := func(j int) bool { return j >= 0 && j < len(s) && s[j] >= 'A' && s[j] <= 'Z' }
+		if up(i) && i > 0 && (!up(i-1) || i+1 < len(s) && !up(i+1)) {
+			b.WriteByte('-')
+		}
+		b.WriteByte(c)
+	}
+	return strings.ToLower(b.String())
+}
+
+// mistakes turns names into the driver's switches.
+func mistakes(names []string) (m driver.Mistakes, err error) {
+	v := reflect.ValueOf(&m).Elem()
+next:
+	for _, n := range names {
+		for i := range v.NumField() {
+			if kebab(v.Type().Field(i).Name) == n {
+				v.Field(i).SetBool(true)
+				continue next
+			}
+		}
+		return m, fmt.Errorf("%q is not a mistake that the driver can make; there are: %s", n, strings.Join(MistakeNames(), ", "))
+	}
+	return m, nil
+}
+
+// config is the machine of a run.
+func (o *Options) config(c Config) Config {
+	if o.XNACK != nil {
+		c.XNACK = *o.XNACK
+	}
+	if o.Policy != nil {
+		c.Policy = *o.Policy
+	}
+	if o.GPUs > 0 {
+		c.GPUs = o.GPUs
+	}
+	c.Mistake = append(append([]string(nil), c.Mistake...), o.Mistakes...)
+	return c
+}
+
+// proc is a process of the scenario; p is nil for a forked child, which has no GPU driver.
+type proc struct {
+	name   string
+	space  *sim.Space
+	p      *svmsim.Process
+	exited bool
+}
+
+// runner is one run.
+type runner struct {
+	sc    *Scenario
+	cfg   Config
+	opt   *Options
+	sim   *sched.Sim
+	m     *svmsim.Machine
+	procs []*proc
+	held  map[int][]*ttm.BO // buffers of pressure, by GPU
+	seen  map[string]int    // events by name
+	res   *Result
+	child int // numbers tasks
+}
+
+// CheckGPUs says whether the scenario can run on n GPUs: its steps must name no other.
+func (sc *Scenario) CheckGPUs(n int) error {
+	var walk func([]*Step) error
+	walk = func(steps []*Step) error {
+		for _, s := range steps {
+			if s.gpu >= n {
+				return fmt.Errorf("%s:%d: %q needs GPU %d; the machine has %d", sc.Name, s.Line, s.Text, s.gpu, n)
+			}
+			if err := walk(s.body); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return walk(sc.Steps)
+}
+
+// Run executes a scenario once. The error is for options that cannot be; how the run went is in Result.
+func Run(sc *Scenario, opt Options) (*Result, error) {
+	cfg := opt.config(sc.Config)
+	if _, err := mistakes(cfg.Mistake); err != nil {
+		return nil, err
+	}
+	if cfg.GPUs > maxGPUs {
+		return nil, fmt.Errorf("at most %d GPUs, got %d", maxGPUs, cfg.GPUs)
+	}
+	if err := sc.CheckGPUs(cfg.GPUs); err != nil {
+		return nil, err
+	}
+	r := &runner{sc: sc, cfg: cfg, opt: &opt, res: &Result{Scenario: sc, Config: cfg, Seed: opt.Seed}}
+	r.sim = sched.NewSim(simConfig(&opt))
+	err := r.sim.Run(r.main)
+	r.res.Failed = err
+	r.res.Schedule, r.res.Steps = r.sim.Schedule(), r.sim.Steps()
+	if err != nil && r.m != nil {
+		r.frame("failure", "the machine fails", firstLine(err), 0)
+	}
+	r.res.Err = sc.verdict(err)
+	return r.res, nil
+}
+
+func simConfig(o *Options) sched.SimConfig {
+	max := o.MaxSteps
+	if max == 0 {
+		max = 200_000
+	}
+	return sched.SimConfig{Seed: o.Seed, Replay: o.Replay, MaxSteps: max, Trace: o.Trace}
+}
+
+// verdict compares how the machine failed with what the scenario says.
+func (sc *Scenario) verdict(err error) error {
+	switch {
+	case sc.Fails == "":
+		return err
+	case err == nil:
+		return fmt.Errorf("%s: the run must fail with %q and did not", sc.Name, sc.Fails)
+	case !strings.Contains(err.Error(), sc.Fails):
+		return fmt.Errorf("%s: the run must fail with %q, but: %w", sc.Name, sc.Fails, err)
+	}
+	return nil
+}
+
+func firstLine(err error) string {
+	s, _, _ := strings.Cut(err.Error(), "\n")
+	return s
+}
+
+// main is the first task of the run.
+func (r *runner) main() {
+	r.held, r.seen = map[int][]*ttm.BO{}, map[string]int{}
+	bugs, _ := mistakes(r.cfg.Mistake)
+	c := svmsim.Config{GPUs: r.cfg.GPUs, VRAM: uint64(r.cfg.VRAM) << mm.PageShift, RAM: r.cfg.RAM, XNACK: r.cfg.XNACK, Policy: r.cfg.Policy,
+		SameHive: r.cfg.Hive, Notifier: r.cfg.Window << mm.PageShift, Mistakes: bugs, Event: r.event}
+	for _, n := range r.cfg.Chunks {
+		c.Chunks = append(c.Chunks, n<<mm.PageShift)
+	}
+	r.m = svmsim.New(r.sim, c)
+	r.steps(r.sc.Steps)
+	r.end()
+}
+
+// event is called by the drivers, under whatever locks they hold.
+func (r *runner) event(gpu int, p *svmsim.Process, e driver.Event) {
+	name := eventName(e.Kind)
+	r.seen[name]++
+	text := fmt.Sprintf("gpu%d %s %s", gpu, p.Name, name)
+	if e.End > e.Start {
+		text += " " + r.span(p.Name, e.Start, e.End)
+	}
+	if e.Cause != "" {
+		text += " (" + e.Cause + ")"
+	}
+	result := ""
+	if e.Err != nil {
+		result = errorText(e.Err)
+	}
+	r.frame("event", text, result, 0)
+}
+
+// end closes everything and looks for what is left.
+func (r *runner) end() {
+	for i := range r.m.GPUs {
+		r.relax(i)
+	}
+	for _, p := range r.procs {
+		r.exit(p)
+	}
+	if n := r.m.Mem.UsedPages(); n != 0 {
+		r.sim.Fail(fmt.Errorf("at the end %d system pages are left", n))
+	}
+	for i, g := range r.m.GPUs {
+		free, bos, _ := g.Driver.TTM.Usage()
+		if free != uint64(r.cfg.VRAM)<<mm.PageShift || bos != 0 || g.Mappings() != 0 {
+			r.sim.Fail(fmt.Errorf("at the end GPU %d has %d pages free of %d, %d buffers, %d bus addresses in use", i, free>>mm.PageShift, r.cfg.VRAM, bos, g.Mappings()))
+		}
+	}
+	r.frame("step", "end: every process has exited, nothing is left", "", 0)
+}
+
+func (r *runner) exit(p *proc) {
+	if p.exited {
+		return
+	}
+	p.exited = true
+	if p.p != nil {
+		p.p.Close()
+		return
+	}
+	p.space.Exit()
+}
+
+// steps executes a block.
+func (r *runner) steps(list []*Step) {
+	for _, s := range list {
+		switch s.op {
+		case opRepeat:
+			for range s.n {
+				r.steps(s.body)
+			}
+		case opTask:
+			r.steps(s.body)
+		case opParallel:
+			r.parallel(s)
+		default:
+			r.step(s)
+		}
+	}
+}
+
+func (r *runner) parallel(s *Step) {
+	left := len(s.body)
+	done := r.sim.NewWaitQueue("parallel tasks")
+	for _, b := range s.body {
+		name := b.name
+		if b.op != opTask {
+			r.child++
+			name = fmt.Sprint("task", r.child)
+		}
+		r.sim.Go(name, false, func() {
+			r.steps([]*Step{b})
+			left--
+			done.Wake()
+		})
+	}
+	done.Wait(func() bool { return left == 0 }, sched.Forever)
+	r.frame("step", "parallel: all tasks have ended", "", s.Line)
+}
+
+// FailedStepError says that a step did not do what the scenario says.
+type FailedStepError struct {
+	File string
+	Line int
+	Text string
+	Got  string
+	Err  error // what the step returned, if anything
+}
+
+func (e *FailedStepError) Error() string {
+	return fmt.Sprintf("%s:%d: %s: %s", e.File, e.Line, e.Text, e.Got)
+}
+
+func (e *FailedStepError) Unwrap() error { return e.Err }
+
+// step executes one and compares the outcome.
+func (r *runner) step(s *Step) {
+	value, err := r.do(s)
+	result := ""
+	switch {
+	case err != nil:
+		result = errorText(err)
+	case s.op == opLoad:
+		result = fmt.Sprintf("%#x", value)
+	}
+	r.frame("step", s.Text, result, s.Line)
+	if !s.expected(value, err) {
+		got := "gives " + result
+		if result == "" {
+			got = "succeeds"
+		}
+		r.sim.Fail(&FailedStepError{r.sc.Name, s.Line, s.Text, got, err})
+	}
+	for _, p := range r.procs {
+		if p.p != nil && !p.exited {
+			if err := p.p.Check(); err != nil {
+				r.sim.Fail(err)
+			}
+		}
+	}
+}
+
+// errorNames are what "expect" may ask for, besides values and "fault".
+var errorNames = map[string]error{"EAGAIN": mm.EAGAIN, "EBUSY": mm.EBUSY, "EFAULT": mm.EFAULT, "EINVAL": mm.EINVAL, "ENOENT": mm.ENOENT,
+	"ENOMEM": mm.ENOMEM, "EOPNOTSUPP": mm.EOPNOTSUPP, "EPERM": mm.EPERM, "SIGSEGV": mm.ErrSIGSEGV, "SIGBUS": mm.ErrSIGBUS}
+
+func errorText(err error) string {
+	var f *svmsim.GPUFault
+	name := ""
+	for n, e := range errorNames {
+		if errors.Is(err, e) {
+			name = n
+		}
+	}
+	if errors.As(err, &f) {
+		return "fault " + name
+	}
+	var no syscall.Errno
+	if name != "" && errors.As(err, &no) && err == error(no) || name == "SIGSEGV" || name == "SIGBUS" {
+		return name
+	}
+	return err.Error()
+}
+
+func (s *Step) expected(value uint64, err error) bool {
+	if len(s.expect) == 0 {
+		return err == nil
+	}
+	for _, x := range s.expect {
+		var f *svmsim.GPUFault
+		switch want, isValue := strconv.ParseUint(x, 0, 64); {
+		case isValue == nil:
+			if err == nil && value == want {
+				return true
+			}
+		case x == "fault":
+			if errors.As(err, &f) {
+				return true
+			}
+		case errors.Is(err, errorNames[x]):
+			return true
+		}
+	}
+	return false
+}
+
+func (r *runner) proc(name string) *proc {
+	for _, p := range r.procs {
+		if p.name == name {
+			return p
+		}
+	}
+	return nil
+}
+
+var errGone = errors.New("the process has exited")
+
+// do does what s says. The value is a load's.
+func (r *runner) do(s *Step) (value uint64, err error) {
+	switch s.op {
+	case opProcess:
+		p, err := r.m.NewProcess(s.process)
+		if err == nil {
+			r.procs = append(r.procs, &proc{name: s.process, space: p.Space, p: p})
+		}
+		return 0, err
+	case opSleep:
+		r.sim.Sleep(s.wait)
+		return 0, nil
+	case opSettle:
+		return 0, r.settle()
+	case opPressure:
+		b, err := r.m.GPUs[s.gpu].Driver.TTM.NewBO(uint64(s.n)<<mm.PageShift, false, pinned{})
+		if err == nil {
+			r.held[s.gpu] = append(r.held[s.gpu], b)
+		}
+		return 0, err
+	case opRelax:
+		r.relax(s.gpu)
+		return 0, nil
+	case opExpectEvent, opExpectNoEvent:
+		return 0, r.expect(s, nil)
+	}
+	p := r.proc(s.process)
+	if p == nil || p.exited {
+		return 0, errGone
+	}
+	switch s.op {
+	case opExit:
+		r.exit(p)
+	case opFork:
+		r.procs = append(r.procs, &proc{name: s.name, space: p.space.Fork(s.name)})
+	case opMap:
+		return 0, p.space.Mmap(s.start, s.size, s.prot, s.kind)
+	case opMunmap:
+		return 0, p.space.Munmap(s.start, s.size)
+	case opMprotect:
+		return 0, p.space.Mprotect(s.start, s.size, s.prot)
+	case opDontNeed:
+		return 0, p.space.DontNeed(s.start, s.size)
+	case opReclaim:
+		p.space.Reclaim(s.start, s.size, int(s.size>>mm.PageShift))
+	case opSet, opReset, opPrefetch:
+		return 0, r.attributes(p, s)
+	case opLoad, opStore:
+		return r.access(p, s)
+	default:
+		return 0, r.expect(s, p)
+	}
+	return 0, nil
+}
+
+func (r *runner) attributes(p *proc, s *Step) error {
+	for i, c := range p.p.On {
+		if s.gpu >= 0 && i != s.gpu {
+			continue
+		}
+		var err error
+		switch s.op {
+		case opReset:
+			err = c.SVM.ResetAttrs(s.start, s.size)
+		case opPrefetch:
+			err = c.SVM.SetAttrs(s.start, s.size, []driver.Attr{{Type: driver.AttrPrefetchLoc, Value: uint32(s.value)}})
+		default:
+			err = c.SVM.SetAttrs(s.start, s.size, s.attrs)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *runner) access(p *proc, s *Step) (v uint64, err error) {
+	off := s.start & (mm.PageSize - 1)
+	switch {
+	case s.gpu >= 0 && s.op == opStore:
+		err = p.p.On[s.gpu].Access(s.start, true, func(b []byte) { binary.LittleEndian.PutUint64(b[off:], s.value) })
+	case s.gpu >= 0:
+		err = p.p.On[s.gpu].Access(s.start, false, func(b []byte) { v = binary.LittleEndian.Uint64(b[off:]) })
+	case s.op == opStore:
+		err = p.space.Store64(s.start, s.value)
+	default:
+		v, err = p.space.Load64(s.start)
+	}
+	if s.op == opStore {
+		v = s.value
+	}
+	return v, err
+}
+
+// settleTime bounds how long settle waits.
+const settleTime = time.Second
+
+// settle waits until no driver has work to do.
+func (r *runner) settle() error {
+	for until := r.sim.Now() + settleTime; ; r.sim.Sleep(time.Millisecond) {
+		busy := ""
+		for _, p := range r.procs {
+			if p.p == nil || p.exited {
+				continue
+			}
+			for _, c := range p.p.On {
+				if in := c.SVM.Inspect(); !in.Idle || in.Evicted > 0 {
+					busy = p.name
+				}
+			}
+		}
+		if busy == "" {
+			return nil
+		}
+		if r.sim.Now() > until {
+			return fmt.Errorf("the workers of %s still have work after %v", busy, settleTime)
+		}
+	}
+}
+
+// pinned is a buffer that cannot be evicted.
+type pinned struct{}
+
+func (pinned) EvictFlags(*ttm.BO) []ttm.Domain { return []ttm.Domain{ttm.VRAM} }
+func (pinned) Move(*ttm.BO, ttm.Domain) error  { return mm.EBUSY }
+func (pinned) Valuable(*ttm.BO) bool           { return false }
+func (r *runner) relax(gpu int) {
+	for _, b := range r.held[gpu] {
+		b.Free()
+	}
+	r.held[gpu] = nil
+}
