@@ -8,11 +8,9 @@ import (
 	"github.com/pumice-gpu/pumice/engine/jit"
 )
 
-// EngineVariable is the environment variable that names the engine; empty means DefaultEngine.
+// EngineVariable is the environment variable that names the engine. Empty means compiled code where this CPU can run it,
+// and the interpreter elsewhere.
 const EngineVariable = "PUMICE_ENGINE"
-
-// DefaultEngine runs waves when none is named.
-const DefaultEngine = "interp"
 
 // engines by name. One engine serves all targets: it is told each wave's.
 var engines = map[string]func() (engine.Engine, error){
@@ -30,7 +28,10 @@ func CheckEngine(name string) error {
 
 func newEngine(name string) (engine.Engine, error) {
 	if name == "" {
-		name = DefaultEngine
+		if e, err := jit.New(); err == nil {
+			return e, nil
+		}
+		return interp.New(), nil
 	}
 	if err := CheckEngine(name); err != nil {
 		return nil, err
