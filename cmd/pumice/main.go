@@ -32,12 +32,13 @@ var verbs []verb
 
 func init() {
 	verbs = []verb{
-		{"run", "[--gpu NAME[,NAME...]] [--rocm pumice|system] [--] PROGRAM [ARGS...]", "run a program on virtual GPUs", runProgram},
+		{"run", "[--gpu NAME[,NAME...]] [--rocm pumice|hsa|system] [--] PROGRAM [ARGS...]", "run a program on virtual GPUs", runProgram},
 		{"demo", "", "run a kernel by the Go API: needs nothing but Go", demo},
 		{"info", "[--gpu NAME[,NAME...]]", "print what rocminfo prints", info},
 		{"gpus", "", "list the GPUs that there are", listGPUs},
 		{"disasm", "[--target T] [--function NAME] [--json] FILE|-", "disassemble a program, fat binary or code object; - reads hexadecimal words", disasm},
 		{"coverage", "[--target T] [--json] FILE", "say which instructions a program uses and how well they run", coverage},
+		{"svm", "run|explore NAME|FILE [--seed N] [--seeds N] [--xnack on|off] [--evict-policy none|fence|sync] [--gpus N] [--mistake M] [--json] [--html FILE] [--replay S]", "run a shared-memory scenario in the simulated machine, or search schedules; also svm list, show NAME, mistakes", svmCommand},
 		{"version", "", "print versions", version},
 		{"help", "", "print this", help},
 	}

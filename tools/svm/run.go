@@ -314,7 +314,7 @@ func (r *runner) step(s *Step) {
 	case err != nil:
 		result = errorText(err)
 	case s.op == opLoad:
-		result = fmt.Sprintf("%#x", value)
+		result = number(value)
 	}
 	r.frame("step", s.Text, result, s.Line)
 	if !s.expected(value, err) {
@@ -519,4 +519,12 @@ func (r *runner) relax(gpu int) {
 		b.Free()
 	}
 	r.held[gpu] = nil
+}
+
+// number writes a value as scenarios have it: small ones in decimal.
+func number(v uint64) string {
+	if v < 1<<16 {
+		return fmt.Sprint(v)
+	}
+	return fmt.Sprintf("%#x", v)
 }

@@ -27,14 +27,7 @@ func (res *Result) WriteText(w io.Writer) {
 		fmt.Fprintf(w, "%8dµs %-10s %-8s %s%s%s\n", f.Micros, f.Task, where, mark, f.Text, result)
 		before = res.writeChanges(w, before, f)
 	}
-	switch {
-	case res.Err != nil:
-		fmt.Fprintf(w, "FAILS: %s\n", firstLine(res.Err))
-	case res.Failed != nil:
-		fmt.Fprintf(w, "fails as the scenario says it must: %s\n", firstLine(res.Failed))
-	default:
-		fmt.Fprintf(w, "all as the scenario says (%d scheduler steps)\n", res.Steps)
-	}
+	fmt.Fprintln(w, res.Outcome())
 }
 
 // writeChanges prints what differs from the frame before; it returns what the next one is compared with.
@@ -143,24 +136,41 @@ func pageText(p Page) string {
 	return s
 }
 
-// WriteJSON prints the frames for other programs.
-func (res *Result) WriteJSON(w io.Writer) error {
-	type out struct {
-		Scenario string    `json:"scenario"`
-		Title    string    `json:"title"`
-		Machine  string    `json:"machine"`
-		Seed     uint64    `json:"seed"`
-		Failure  string    `json:"failure,omitempty"`
-		OK       bool      `json:"ok"`
-		Steps    int       `json:"schedulerSteps"`
-		Names    []Mapping `json:"names"`
-		Frames   []Frame   `json:"frames"`
-	}
-	o := out{res.Scenario.Name, res.Scenario.Title, res.Config.String(), res.Seed, "", res.Err == nil, res.Steps, res.Scenario.Names, res.Frames}
+// export is a run for other programs and for the page.
+type export struct {
+	Name    string    `json:"scenario"`
+	Title   string    `json:"title"`
+	Machine string    `json:"machine"`
+	Seed    uint64    `json:"seed"`
+	Failure string    `json:"failure,omitempty"`
+	OK      bool      `json:"ok"`
+	Steps   int       `json:"schedulerSteps"`
+	Names   []Mapping `json:"names"`
+	Frames  []Frame   `json:"frames"`
+}
+
+func (res *Result) export() export {
+	o := export{res.Scenario.Name, res.Scenario.Title, res.Config.String(), res.Seed, "", res.Err == nil, res.Steps, res.Scenario.Names, res.Frames}
 	if res.Failed != nil {
 		o.Failure = firstLine(res.Failed)
 	}
+	return o
+}
+
+// WriteJSON prints the frames for other programs.
+func (res *Result) WriteJSON(w io.Writer) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", " ")
-	return e.Encode(o)
+	return e.Encode(res.export())
+}
+
+// Outcome says in one line how the run went.
+func (res *Result) Outcome() string {
+	switch {
+	case res.Err != nil:
+		return "FAILS: " + firstLine(res.Err)
+	case res.Failed != nil:
+		return "fails as the scenario says it must: " + firstLine(res.Failed)
+	}
+	return fmt.Sprintf("all as the scenario says (%d scheduler steps)", res.Steps)
 }
