@@ -39,7 +39,7 @@ type address struct {
 
 // buffer is the addressing of a MUBUF instruction.
 type buffer struct {
-	desc                     ir.ID // TS4
+	word                     [4]ir.ID // S32
 	vindex, voffset, soffset ir.ID
 	flags                    uint64
 }
@@ -129,7 +129,9 @@ func (c *ictx) whereBuffer() (address, error) {
 	}
 	r := int(rs.Reg)
 	b := &buffer{vindex: ir.NoID, voffset: ir.NoID, soffset: ir.NoID}
-	b.desc = c.pure(ir.Value{Op: ir.OpTuple, Type: ir.TS, N: 4}, c.sget(r), c.sget(r+1), c.sget(r+2), c.sget(r+3))
+	for i := range b.word {
+		b.word[i] = c.sget(r + i)
+	}
 	if va := c.vgprOperand("vaddr", "addr"); va != nil {
 		n := 0
 		if c.in.IdxEn {
@@ -164,8 +166,12 @@ func (c *ictx) piece(a address, k, n int) address {
 		return a
 	}
 	b := a.buf
+	if b.vindex == ir.NoID {
+		return c.resolve(a, k, n)
+	}
 	imm := uint64(uint32(c.in.Offset+int32(k))) | b.flags
-	ids := []ir.ID{b.desc, b.vindex, b.voffset, b.soffset}
+	desc := c.pure(ir.Value{Op: ir.OpTuple, Type: ir.TS, N: 4}, b.word[:]...)
+	ids := []ir.ID{desc, b.vindex, b.voffset, b.soffset}
 	a.off = c.pure(ir.Value{Op: ir.OpBufAddr, Type: ir.V64, Width: uint8(n), Imm: imm}, ids...)
 	ok := c.pure(ir.Value{Op: ir.OpBufOK, Type: ir.M, Width: uint8(n), Imm: imm}, ids...)
 	a.mask = c.opx(ir.OpMAnd, ir.M, a.mask, ok)
