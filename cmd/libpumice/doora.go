@@ -2,7 +2,11 @@ package main
 
 import (
 	"github.com/pumice-gpu/pumice/cmd/libpumice/hipabi"
+	"github.com/pumice-gpu/pumice/cmd/libpumice/hsaabi"
 	"github.com/pumice-gpu/pumice/internal/machine"
 )
 
-func init() { hipabi.Start = machine.HIP }
+func init() {
+	hipabi.Start = machine.HIP
+	hsaabi.Start = machine.HSA
+}

@@ -33,7 +33,7 @@ func TestScripts(t *testing.T) {
 				if _, err := os.Lstat(filepath.Join(dir, "pumice")); err != nil {
 					continue
 				}
-				for _, name := range []string{"libpumice-stub.so", "libpumice.so", "rocm"} {
+				for _, name := range []string{"libpumice-stub.so", "libpumice.so", "rocm", "hsa"} {
 					if err := os.Symlink(filepath.Join(filepath.Dir(stub), name), filepath.Join(dir, name)); err != nil && !os.IsExist(err) {
 						return err
 					}

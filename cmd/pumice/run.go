@@ -19,17 +19,25 @@ import (
 type runOptions struct {
 	gpus    string // comma-separated profile names
 	engine  string // "" for the default
-	rocm    string // whose HIP runtime: "pumice" or "system"
+	rocm    string // whose user space: rocmPumice and so on
 	program string
 	args    []string // the program's, without its name
 }
 
-// Whose ROCm user space a program gets. With Pumice's own, HIP calls go to our libamdhip64 (door A). With the system's, AMD's libraries run on our
-// kernel (door C). The stub of door C is preloaded in both cases: a program may use HSA directly, for which there is only AMD's library.
+// Whose ROCm user space a program gets. With Pumice's own, HIP and HSA calls go to our libamdhip64 and libhsa-runtime64 (door A). "hsa" takes only the
+// latter, so that the system's HIP runs on our HSA. With the system's, AMD's libraries run on our kernel (door C). The stub of door C is preloaded in
+// every case: programs look at /proc/modules and the topology themselves.
 const (
 	rocmPumice = "pumice"
+	rocmHSA    = "hsa"
 	rocmSystem = "system"
 )
+
+// rocmLibraries are what the loader finds first: folder beside the stub, and a library that must be in it.
+var rocmLibraries = map[string][2]string{
+	rocmPumice: {"rocm", "libamdhip64.so.5"},
+	rocmHSA:    {"hsa", "libhsa-runtime64.so.1"},
+}
 
 // options is what each option of run sets; all take a value.
 var options = map[string]func(o *runOptions, value string) error{
@@ -41,8 +49,8 @@ var options = map[string]func(o *runOptions, value string) error{
 		return nil
 	},
 	"rocm": func(o *runOptions, value string) error {
-		if value != rocmPumice && value != rocmSystem {
-			return fmt.Errorf("%q is not a ROCm user space; there are: %s, %s", value, rocmPumice, rocmSystem)
+		if value != rocmPumice && value != rocmHSA && value != rocmSystem {
+			return fmt.Errorf("%q is not a ROCm user space; there are: %s, %s, %s", value, rocmPumice, rocmHSA, rocmSystem)
 		}
 		o.rocm = value
 		return nil
@@ -147,10 +155,10 @@ func programEnv(env []string, o *runOptions) ([]string, error) {
 		return nil, err
 	}
 	preload, path := stub, ""
-	if o.rocm == rocmPumice {
-		path = filepath.Join(filepath.Dir(stub), "rocm")
-		if _, err := os.Stat(filepath.Join(path, "libamdhip64.so.5")); err != nil {
-			return nil, fmt.Errorf("%s has no libamdhip64: `make build` puts it there (or use --rocm %s)", path, rocmSystem)
+	if lib, ours := rocmLibraries[o.rocm]; ours {
+		path = filepath.Join(filepath.Dir(stub), lib[0])
+		if _, err := os.Stat(filepath.Join(path, lib[1])); err != nil {
+			return nil, fmt.Errorf("%s has no %s: `make build` puts it there (or use --rocm %s)", path, lib[1], rocmSystem)
 		}
 	}
 	var out []string

@@ -7,8 +7,8 @@ import (
 	"github.com/pumice-gpu/pumice/runtime/hsa"
 )
 
-// HIP builds the machine that this process's environment names, and Pumice's own runtime on it: what stands behind door A.
-func HIP() (*clr.Runtime, error) {
+// HSA builds the machine that this process's environment names, and opens Pumice's own HSA runtime on it: what stands behind libhsa-runtime64.
+func HSA() (*hsa.Runtime, error) {
 	list := os.Getenv(GPUVariable)
 	if list == "" {
 		list = DefaultGPU
@@ -28,5 +28,14 @@ func HIP() (*clr.Runtime, error) {
 	}
 	find := h.CodeAt
 	ownCode.Store(&find)
+	return h, nil
+}
+
+// HIP is Pumice's own HIP runtime on HSA's: what stands behind libamdhip64.
+func HIP() (*clr.Runtime, error) {
+	h, err := HSA()
+	if err != nil {
+		return nil, err
+	}
 	return clr.NewFromEnv(h), nil
 }

@@ -121,6 +121,9 @@ func (r *Runtime) newGPUAgent(n *hsakmt.Node, xnack bool) (*Agent, error) {
 		WavefrontSize: uint32(n.Props["wave_front_size"]), ComputeUnits: n.ComputeUnits(), MaxWorkgroupSize: 1024,
 		MaxWavesPerCU: uint32(n.Props["max_waves_per_simd"] * n.Props["simd_per_cu"]), LDSSize: uint32(n.Props["lds_size_in_kb"]) << 10,
 	}
+	if name := r.kfd.MarketingName(n.ID); name != "" {
+		a.Market = name
+	}
 	if p.XNACK {
 		a.Target.XNACK = codeobj.Off
 		if xnack {
@@ -146,13 +149,17 @@ func (r *Runtime) newGPUAgent(n *hsakmt.Node, xnack bool) (*Agent, error) {
 // knownHz are the frequencies that reference counters of AMD chips have.
 var knownHz = []uint64{100_000_000, 27_000_000, 25_000_000, 48_000_000, 19_200_000}
 
-// CounterHz returns the frequency of the counter that timestamps are in. The driver does not tell it: it is measured against the system clock,
+// CounterHz returns the frequency of the counter that timestamps are in. Where the DRM driver does not tell, it is measured against the system clock,
 // from the moment the runtime opened to the first call, and snapped to a known one when within a percent.
 func (a *Agent) CounterHz() uint64 {
 	a.clockOnce.Do(func() {
 		a.hz = knownHz[0]
 		if !a.IsGPU() {
 			a.hz = 1_000_000_000
+			return
+		}
+		if d, err := a.rt.kfd.DeviceInfo(a.Node.ID); err == nil && d.GPUCounterFreq != 0 {
+			a.hz = uint64(d.GPUCounterFreq) * 1000
 			return
 		}
 		const least = 2 * time.Millisecond

@@ -126,6 +126,16 @@ func (r *Runtime) Find(addr uint64) *Memory {
 	return m
 }
 
+// FindLock returns the lock that starts at a host address, nil if there is none.
+func (r *Runtime) FindLock(host uint64) *Memory {
+	km := r.kfd.FindRegistered(host)
+	if km == nil {
+		return nil
+	}
+	m, _ := r.kfd.UserData(km).(*Memory)
+	return m
+}
+
 // AllowAccess makes memory reachable from exactly the given agents and its owner. The host always has access where the memory allows it.
 func (r *Runtime) AllowAccess(m *Memory, agents ...*Agent) error {
 	const op = "agents_allow_access"

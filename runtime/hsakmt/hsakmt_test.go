@@ -3,6 +3,7 @@ package hsakmt
 import (
 	"errors"
 	"math/rand"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/fstest"
@@ -250,5 +251,17 @@ func TestSaveArea(t *testing.T) {
 	s := k.Topology().Nodes[1].saveArea()
 	if s.eop != 4096 || s.ctlStack%4096 != 0 || s.ctlStack != 0x7000 || s.cwsr != 0x7000+104*0x95000 {
 		t.Errorf("%#x", s)
+	}
+}
+
+func TestMarketingName(t *testing.T) {
+	ids := "# a comment\n1.0.0\n740C,\t01,\tOne\n740F,\t02,\tAMD Instinct MI210\nbroken\n"
+	for _, c := range []struct {
+		dev, rev uint32
+		want     string
+	}{{0x740f, 2, "AMD Instinct MI210"}, {0x740f, 3, ""}, {0x740c, 1, "One"}} {
+		if got := lookupName(strings.NewReader(ids), c.dev, c.rev); got != c.want {
+			t.Errorf("%x %x: %q", c.dev, c.rev, got)
+		}
 	}
 }

@@ -428,6 +428,18 @@ func (k *KFD) mapIoctl(req kfd.Request, handle uint64, ids []uint32) (int, error
 // Find returns the allocation that contains an address, of the GPU or, for registered memory, of the CPU; nil if there is none.
 func (k *KFD) Find(addr uint64) *Mem { return k.mem.find(addr) }
 
+// FindRegistered returns the latest registration that starts at a CPU address, nil if there is none.
+func (k *KFD) FindRegistered(host uint64) *Mem {
+	k.mem.mu.RLock()
+	defer k.mem.mu.RUnlock()
+	for i := len(k.mem.byHost) - 1; i >= 0; i-- {
+		if m := k.mem.byHost[i]; m.Host == host {
+			return m
+		}
+	}
+	return nil
+}
+
 // SetUserData attaches a value to an allocation; UserData returns it.
 func (k *KFD) SetUserData(m *Mem, v any) {
 	k.mem.mu.Lock()

@@ -1,14 +1,14 @@
-# Makes from the table of names, for one SONAME version (-v face=5): the assembler file of the trampolines (to out ".S") and the version
+# Makes from a table of names, for one SONAME version (-v face=5, hsa for HSA): the assembler file of the trampolines (to out ".S") and the version
 # script (to out ".map").
 BEGIN {
-    top["5"] = "hip_5.6"; top["6"] = "hip_6.5"; top["7"] = "hip_7.2"
+    top["5"] = "hip_5.6"; top["6"] = "hip_6.5"; top["7"] = "hip_7.2"; top["hsa"] = "ROCR_1"
     split("__hipRegisterFatBinary __hipRegisterFunction __hipRegisterVar __hipRegisterManagedVar __hipRegisterTexture __hipRegisterSurface __hipUnregisterFatBinary __gnu_h2f_ieee __gnu_f2h_ieee", c, " ")
     for (i in c) inc[c[i]] = 1
     s = out ".S"; m = out ".map"
     print ".text" > s
 }
 /^#/ || NF == 0 { next }
-/^hip_/ {
+/^[^ ]/ {
     if (done) next
     if (node != "") print "local: *;\n}" (prev != "" ? " " prev : "") ";" > m
     if (last) { done = 1; node = ""; next }
@@ -24,6 +24,8 @@ done { next }
     if (name in inc) next
     target = name
     if (match(name, /^_Z[0-9]+/)) { n = substr(name, 3, RLENGTH - 2); target = substr(name, RLENGTH + 1, n) }
+    # All our operations on signals and indices are sequentially consistent, which satisfies every memory order that a name asks for.
+    if (face == "hsa") sub(/_(relaxed|scacquire|screlease|scacq_screl|acquire|release|acq_rel)$/, "", target)
     names[count] = name; targets[count] = target
     printf ".globl %s\n.type %s,@function\n.p2align 4\n%s:\n jmp *pumice_hip_table+%d(%%rip)\n.size %s,.-%s\n", name, name, name, 8 * count, name, name > s
     count++
