@@ -1,7 +1,7 @@
 package lift
 
 import (
-	"fmt"
+	"math/bits"
 
 	"github.com/pumice-gpu/pumice/engine/ir"
 	"github.com/pumice-gpu/pumice/engine/isa"
@@ -197,17 +197,10 @@ func swizzleRule(c *ictx, _ []string) error {
 	for l := range 64 {
 		i, s := l&31, 0
 		switch {
-		case off >= 0xe000: // FFT: bit reversal of the low bits, by mask
+		case off >= 0xe000: // FFT: the lane number with its bits reversed, the masked low ones kept
 			mask := int(off & 31)
-			rev := 0
-			for b := range 5 {
-				rev |= i >> b & 1 << (4 - b)
-			}
-			s = i&mask | rev&^mask
-			if mask == 0 {
-				s = rev
-			}
-			return fmt.Errorf("FFT mode: %w", errNoMeaning)
+			rev := int(bits.Reverse8(uint8(i)) >> 3)
+			s = rev>>bits.OnesCount8(uint8(mask)) | i&mask
 		case off >= 0xc000: // rotate
 			n, mask := int(off>>5&31), int(off&31)
 			if off>>10&1 != 0 {
