@@ -119,6 +119,8 @@ func (p *Pages) Get(o GetOptions) error {
 		}
 		if err == nil {
 			p.written = !o.ReadOnly
+		} else if g.cfg.Mistakes.MapErrorLeaks {
+			p.forget()
 		} else {
 			p.unmap()
 		}
@@ -198,6 +200,11 @@ func (p *Pages) unmap() {
 			p.devmem.Ops.DeviceUnmap(p.dev, a)
 		}
 	}
+	p.forget()
+}
+
+// forget drops the addresses without giving them up.
+func (p *Pages) forget() {
 	p.addr, p.devmem = nil, nil
 	p.flags.Store(p.flags.Load() &^ (pagesDevmem | pagesDMA))
 }
@@ -209,13 +216,18 @@ func (g *SVM) Evict(r *Range) error {
 	if !s.Get() {
 		return mm.EFAULT
 	}
-	defer s.Put()
+	var err error
+	defer func() {
+		if err == nil || !g.cfg.Mistakes.EvictLeaksSpace {
+			s.Put()
+		}
+	}()
 	deadline := g.world.Now() + hmmTimeout
 	for {
 		n := r.window.notifier
 		seq := n.ReadBegin()
 		s.MmapLock().RLock()
-		var err error
+		err = nil
 		// Page by page: a part that is not mapped any more has nothing to bring home.
 		for a := r.Start; a < r.End && err == nil; a += mm.PageSize {
 			_, err = s.Fault(&mm.FaultRequest{Notifier: n, Seq: seq, Start: a, Pages: 1, Fault: true})
@@ -228,7 +240,8 @@ func (g *SVM) Evict(r *Range) error {
 			return err
 		}
 		if g.world.Now() > deadline {
-			return mm.ETIME
+			err = mm.ETIME
+			return err
 		}
 		g.world.Sleep(time.Microsecond)
 	}

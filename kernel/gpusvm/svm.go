@@ -32,6 +32,13 @@ type Config struct {
 	Chunks       []uint64    // range sizes, strictly descending powers of two, the last one PageSize
 	DriverLock   sched.RWSem // held for writing by the driver around all calls but Invalidate
 	Ops          Ops
+	Mistakes     Mistakes
+}
+
+// Mistakes turns known bugs back on, for tests that must find them (kernel-svm §17); all false is right.
+type Mistakes struct {
+	EvictLeaksSpace bool // Evict keeps its user of the process when a page cannot come home (#11)
+	MapErrorLeaks   bool // Get keeps what it had mapped when a later page fails (#6)
 }
 
 // SVM is one process's ranges for one driver instance.

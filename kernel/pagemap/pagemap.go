@@ -56,8 +56,13 @@ type Ops interface {
 type Pagemap struct {
 	Pages mm.Pagemap
 	Ops   Ops
-	world sched.World
-	mem   mm.Memory
+	// PutsUnset is a known bug to be found by tests (kernel-svm §17 #29): after a failed allocation on the way home, pages
+	// that were never allocated are put too.
+	PutsUnset bool
+	// ReusesBusy is another (#1): EvictToRAM does not wait until the pages are free.
+	ReusesBusy bool
+	world      sched.World
+	mem        mm.Memory
 }
 
 // New makes a Pagemap of pages device pages. owner identifies the driver instances that may use each other's pages.
@@ -275,6 +280,13 @@ func (p *Pagemap) home(d *Devmem, g mm.Migration) error {
 			continue
 		}
 		f, err := p.mem.AllocFolio()
+		if err != nil && p.PutsUnset {
+			cancel(src)
+			for _, f := range to[i:] {
+				p.mem.PutFolio(f)
+			}
+			return err
+		}
 		if err != nil {
 			src[i].Migrate = false
 			failed = err
@@ -320,6 +332,9 @@ func (p *Pagemap) EvictToRAM(d *Devmem) error {
 		}
 		if err := p.home(d, p.mem.MigrateDevice(pages)); err != nil {
 			return fmt.Errorf("pagemap: evict: %w", err)
+		}
+		if p.ReusesBusy {
+			return nil
 		}
 		// Pages whose last reference is dropped by another task become free a moment later.
 		if d.detached.Wait(d.Detached, time.Duration(try+1)*time.Millisecond) {

@@ -88,6 +88,9 @@ func (c *Context) stale(vmas []mm.VMA, at map[uint64]sim.Page, m Mapping) string
 	if x.Folio == nil {
 		return "the page is swapped out"
 	}
+	if x.Info.Where == "moving" {
+		return "the page is being moved"
+	}
 	if m.Entry.Flags.Write && !x.Info.Writable {
 		return "it may be written, the process's page is shared or read-only"
 	}

@@ -142,6 +142,9 @@ func (u *user) step() {
 	if err != nil {
 		u.fail(what, addr, err)
 	}
+	if err := u.p.Check(); err != nil {
+		u.fail("after "+what, addr, err)
+	}
 }
 
 // everything drives users, memory pressure and a second process at once.

@@ -117,8 +117,7 @@ func (s *SVM) stopUsing(r *svmRange, cause string) {
 		s.beginRestore(cause)
 		s.enqueue(r, opRestore, 0, 0)
 	}
-	s.unmapRange(r)
-	s.vm.FlushTLB()
+	s.unmapRanges(r)
 }
 
 // owner is who may use device pages where they are.

@@ -58,8 +58,7 @@ func (s *SVM) migrate(r *svmRange, a Attrs, mode migrateMode, cause string) {
 	s.event(EvMigrateToVRAM, r.r.Start, r.r.End, cause, err)
 	// The notifier has taken the entries away when the migration began, so that no wave wrote to a page that was being
 	// copied. What may have been mapped since (partly moved pages) goes too.
-	s.unmapRange(r)
-	s.vm.FlushTLB()
+	s.unmapRanges(r)
 }
 
 // populate allocates a BO of r's size and moves the pages in (populate_mm).
@@ -134,7 +133,7 @@ func (b *bo) Move(*ttm.BO, ttm.Domain) error {
 
 func (b *bo) Valuable(*ttm.BO) bool {
 	// A BO that is being filled has no pages yet; taking its memory away would be noticed too late.
-	return b.dm != nil
+	return b.dm != nil && !b.s.cfg.Mistakes.RefuseSelfEviction
 }
 
 // The methods below are pagemap.DevmemOps.

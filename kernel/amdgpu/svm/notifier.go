@@ -19,68 +19,83 @@ func (s *SVM) invalidate(w *gpusvm.Window, inv *mm.Invalidation) {
 	if inv.Event == mm.EventMigrate && inv.Owner == s.owner() && s.inPopulate.Load() > 0 {
 		return // only with Mistakes.IgnoreOwnMigration
 	}
-	flush := false
+	rs := concerned(w, inv)
+	if s.cfg.XNACK {
+		s.invalidateOn(rs, inv)
+		return
+	}
+	s.invalidateOff(rs, inv)
+}
+
+// concerned returns the ranges of w that inv touches.
+func concerned(w *gpusvm.Window, inv *mm.Invalidation) []*svmRange {
+	var rs []*svmRange
 	for _, g := range w.Ranges(inv.Start, inv.End) {
-		r := of(g)
-		if s.cfg.XNACK {
-			flush = s.invalidateOn(r, inv) || flush
-		} else {
-			flush = s.invalidateOff(r, inv) || flush
-		}
+		rs = append(rs, of(g))
 	}
-	if flush && !s.cfg.Mistakes.SkipTLBFlush {
-		s.vm.FlushTLB()
-	}
+	return rs
 }
 
 // release takes the entries of a process that exits away.
 func (s *SVM) release(w *gpusvm.Window, inv *mm.Invalidation) {
-	for _, g := range w.Ranges(inv.Start, inv.End) {
-		s.zap(of(g))
-		of(g).p.Unmap(true)
+	rs := concerned(w, inv)
+	s.zap(rs, true)
+	for _, r := range rs {
+		r.p.Unmap(true)
 	}
-	s.vm.FlushTLB()
 }
 
 // invalidateOn: with XNACK the entries go, and the GPU asks again.
-func (s *SVM) invalidateOn(r *svmRange, inv *mm.Invalidation) (flush bool) {
-	flush = r.mapped
-	s.zap(r)
-	r.p.Unmap(true)
-	if inv.Event == mm.EventUnmap {
-		r.r.SetUnmapped(inv)
-		s.enqueue(r, opUnmap, inv.Start, inv.End)
+func (s *SVM) invalidateOn(rs []*svmRange, inv *mm.Invalidation) {
+	s.zap(rs, !s.cfg.Mistakes.SkipTLBFlush)
+	for _, r := range rs {
+		r.p.Unmap(true)
+		if inv.Event == mm.EventUnmap {
+			r.r.SetUnmapped(inv)
+			s.enqueue(r, opUnmap, inv.Start, inv.End)
+		}
 	}
-	return flush
 }
 
 // invalidateOff: without XNACK a missing entry is fatal, so queues stop until the range is mapped again. Entries of a
 // range that is only changing stay: nobody uses them meanwhile.
-func (s *SVM) invalidateOff(r *svmRange, inv *mm.Invalidation) (flush bool) {
-	wasMapped := r.mapped
+func (s *SVM) invalidateOff(rs []*svmRange, inv *mm.Invalidation) {
 	if inv.Event == mm.EventUnmap {
-		if wasMapped && (inv.Start > r.r.Start || inv.End < r.r.End) {
-			s.beginRestore("munmap")
+		for _, r := range rs {
+			if r.mapped && (inv.Start > r.r.Start || inv.End < r.r.End) {
+				s.beginRestore("munmap")
+			}
 		}
-		s.zap(r)
+		s.zap(rs, !s.cfg.Mistakes.SkipTLBFlush)
+		for _, r := range rs {
+			r.p.Unmap(true)
+			r.r.SetUnmapped(inv)
+			s.enqueue(r, opUnmap, inv.Start, inv.End)
+		}
+		return
+	}
+	for _, r := range rs {
+		if r.mapped || r.p.Mapped() {
+			if s.cfg.Mistakes.RealignLeavesCounter && s.suppressed(r) {
+				s.countEviction(inv.Event.String()) // realignment arms the worker, if there is no error
+			} else {
+				s.beginRestore(inv.Event.String())
+			}
+			s.enqueue(r, opRestore, 0, 0)
+		}
 		r.p.Unmap(true)
-		r.r.SetUnmapped(inv)
-		s.enqueue(r, opUnmap, inv.Start, inv.End)
-		return wasMapped
 	}
-	if wasMapped || r.p.Mapped() {
-		s.beginRestore(inv.Event.String())
-		s.enqueue(r, opRestore, 0, 0)
-	}
-	r.p.Unmap(true)
-	return false
 }
 
 // beginRestore counts an eviction; the first stops the queues.
 func (s *SVM) beginRestore(cause string) {
+	s.countEviction(cause)
+	s.restore.w.QueueDelayed(restoreDelay)
+}
+
+func (s *SVM) countEviction(cause string) {
 	if s.evicted.Add(1) == 1 {
 		s.cfg.Queues.Quiesce()
 		s.event(EvQuiesce, 0, 0, cause, nil)
 	}
-	s.restore.w.QueueDelayed(restoreDelay)
 }

@@ -163,6 +163,13 @@ func (s *SVM) suppressRestore(r *svmRange) {
 	}
 }
 
+// suppressed reports whether r is being realigned.
+func (s *SVM) suppressed(r *svmRange) bool {
+	s.work.Lock()
+	defer s.work.Unlock()
+	return r.suppress
+}
+
 // allowRestore undoes suppressRestore and asks for a restore.
 func (s *SVM) allowRestore(r *svmRange) {
 	s.work.Lock()
@@ -188,30 +195,39 @@ func (s *SVM) insert(addr, start, end uint64, ro bool) (r *svmRange, readOnly bo
 	return of(g), readOnly || ro, nil
 }
 
-// unmapRange takes entries and addresses of r away. svmLock is held; the caller flushes TLBs.
-func (s *SVM) unmapRange(r *svmRange) {
+// unmapRanges takes entries and addresses of ranges away. svmLock is held.
+func (s *SVM) unmapRanges(rs ...*svmRange) {
 	s.g.NotifierLock.RLock()
 	defer s.g.NotifierLock.RUnlock()
-	s.zap(r)
-	r.p.UnmapLocked()
-}
-
-// zap clears r's page-table entries; NotifierLock is held.
-func (s *SVM) zap(r *svmRange) {
-	if r.mapped {
-		s.vm.Clear(r.r.Start, r.r.End)
-		r.mapped = false
-		s.event(EvUnmap, r.r.Start, r.r.End, "", nil)
+	s.zap(rs, true)
+	for _, r := range rs {
+		r.p.UnmapLocked()
 	}
 }
 
-// removeRange ends r: what it maps, then the range itself. svmLock is held; the caller flushes TLBs.
+// zap clears the ranges' page-table entries and, once, what TLBs have of them; NotifierLock is held. It goes before the
+// addresses are given up: a wave must not reach a bus address that is nobody's, not for a moment.
+func (s *SVM) zap(rs []*svmRange, flush bool) {
+	any := false
+	for _, r := range rs {
+		if r.mapped {
+			s.vm.Clear(r.r.Start, r.r.End)
+			r.mapped, any = false, true
+			s.event(EvUnmap, r.r.Start, r.r.End, "", nil)
+		}
+	}
+	if any && flush {
+		s.vm.FlushTLB()
+	}
+}
+
+// removeRange ends r: what it maps, then the range itself. svmLock is held.
 func (s *SVM) removeRange(r *svmRange) {
 	if r.r.Removed() {
 		return
 	}
 	if !s.cfg.Mistakes.RemoveMapped {
-		s.unmapRange(r)
+		s.unmapRanges(r)
 	}
 	s.g.Remove(r.r)
 }

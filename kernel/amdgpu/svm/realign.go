@@ -30,19 +30,20 @@ func (s *SVM) dissolve(r *svmRange, cause string) (stopped bool, err error) {
 		s.g.NotifierLock.RLock()
 		stopped = r.mapped
 		s.g.NotifierLock.RUnlock()
-		if stopped {
+		if stopped && s.cfg.Mistakes.RealignLeavesCounter {
+			s.countEviction(cause) // whoever called us arms the worker, if there is no error
+		} else if stopped {
 			s.beginRestore(cause)
 		}
 		s.suppressRestore(r)
 	}
 	if err := s.g.Evict(r.r); err != nil {
-		if !s.cfg.XNACK {
+		if !s.cfg.XNACK && !s.cfg.Mistakes.RealignLeavesCounter {
 			s.allowRestore(r)
 		}
 		return stopped, err
 	}
 	s.removeRange(r)
-	s.vm.FlushTLB()
 	if !s.cfg.XNACK {
 		s.placeholders(r.r.Start, r.r.End)
 	}
@@ -98,6 +99,7 @@ func (s *SVM) nextVMA(addr uint64) (mm.VMA, bool) {
 // invalidateInterval takes what is mapped in [start, end) away, whole ranges of it, so that the GPU asks again (XNACK on)
 // or may not access it any more. Ranges that cross a bound go home and are removed. svmLock is held.
 func (s *SVM) invalidateInterval(start, end uint64) error {
+	var inside []*svmRange
 	for _, g := range s.g.Ranges(start, end) {
 		r := of(g)
 		if g.Start < start || g.End > end {
@@ -107,8 +109,8 @@ func (s *SVM) invalidateInterval(start, end uint64) error {
 			s.removeRange(r)
 			continue
 		}
-		s.unmapRange(r)
+		inside = append(inside, r)
 	}
-	s.vm.FlushTLB()
+	s.unmapRanges(inside...)
 	return nil
 }

@@ -102,6 +102,11 @@ type Mistakes struct {
 	EvictFenceContract   bool // policy EvictFence runs its worker as a signalling section (#17)
 	HeadOfLine           bool // restore gives up on the rest after a range that fails (#18)
 	IgnoreOwnMigration   bool // the notifier lets pages move under entries when the driver itself moves them (in_populate)
+	EvictLeaksSpace      bool // see gpusvm.Mistakes (#11)
+	MapErrorLeaks        bool // see gpusvm.Mistakes (#6)
+	PutsUnset            bool // see pagemap.Pagemap; for all processes of the GPU (#29)
+	ReuseBusyPages       bool // see pagemap.Pagemap: video memory is used again before its pages are free (#1)
+	RefuseSelfEviction   bool // a process cannot evict its own buffers (#9)
 }
 
 // Config sets up an SVM.
@@ -199,9 +204,13 @@ func New(cfg Config) (*SVM, error) {
 		Flags: FlagHostAccess | FlagCoherent, Granularity: cfg.Granularity}
 	var err error
 	s.g, err = gpusvm.New(gpusvm.Config{Name: "amdgpu", Space: cfg.Space, Start: cfg.Start, Size: cfg.Size, NotifierSize: cfg.NotifierSize,
-		Chunks: cfg.Chunks, DriverLock: s.svmLock, Ops: gpusvm.Ops{Invalidate: s.invalidate, RangeInit: s.initRange}})
+		Chunks: cfg.Chunks, DriverLock: s.svmLock, Ops: gpusvm.Ops{Invalidate: s.invalidate, RangeInit: s.initRange},
+		Mistakes: gpusvm.Mistakes{EvictLeaksSpace: cfg.Mistakes.EvictLeaksSpace, MapErrorLeaks: cfg.Mistakes.MapErrorLeaks}})
 	if err != nil {
 		return nil, err
+	}
+	if cfg.Mistakes.PutsUnset || cfg.Mistakes.ReuseBusyPages {
+		cfg.GPU.Pages.PutsUnset, cfg.GPU.Pages.ReusesBusy = cfg.Mistakes.PutsUnset, cfg.Mistakes.ReuseBusyPages
 	}
 	gcq := sched.NewWorkqueue(w, "svm gc", false)
 	rq := sched.NewWorkqueue(w, "svm restore", true)
@@ -230,10 +239,11 @@ func (s *SVM) Close() {
 		l.list = nil
 	}
 	s.work.Unlock()
+	var all []*svmRange
 	for _, r := range s.g.Ranges(0, ^uint64(0)) {
-		s.unmapRange(of(r))
+		all = append(all, of(r))
 	}
-	s.vm.FlushTLB()
+	s.unmapRanges(all...)
 	s.g.Fini()
 	s.svmLock.Unlock()
 	for _, r := range left {

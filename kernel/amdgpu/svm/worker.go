@@ -41,7 +41,6 @@ func (s *SVM) collect(j job) {
 	}
 	s.event(EvCollect, r.Start, r.End, "munmap", nil)
 	s.removeRange(j.r)
-	s.vm.FlushTLB()
 	if !partial || s.cfg.XNACK {
 		return
 	}
@@ -162,8 +161,7 @@ func (s *SVM) restoreRange(j job) error {
 	}
 	a, _, _, _ := s.attrs.at(r.r.Start)
 	if a.Access == AccessNone {
-		s.unmapRange(r)
-		s.vm.FlushTLB()
+		s.unmapRanges(r)
 		return nil
 	}
 	v, ok := s.vma(r.r.Start)
@@ -179,8 +177,7 @@ func (s *SVM) restoreRange(j job) error {
 	}
 	if err != nil && permanent(err) {
 		// The entries from before the invalidation must not be there when queues run.
-		s.unmapRange(r)
-		s.vm.FlushTLB()
+		s.unmapRanges(r)
 		return nil
 	}
 	return err
