@@ -1,7 +1,6 @@
 package isa
 
 import (
-	"math/bits"
 	"strconv"
 )
 
@@ -474,5 +473,3 @@ func (p *printer) listBits(name string, v uint32, n int) {
 	}
 	p.b = append(p.b, ']')
 }
-
-func popcount(v uint8) int { return bits.OnesCount8(v) }

@@ -113,9 +113,8 @@ type compiler struct {
 	expire   [][]int32
 	homes    map[int32][]int32 // components read from a vector home
 
-	flushF32, flushF64 bool // MXCSR flushes
-	g                  scalars
-	r                  region
+	g scalars
+	r region
 }
 
 // Compile makes machine code for f.

@@ -249,7 +249,6 @@ func (g *gpu) launch(name string, grid, block [2]int, arg []byte) {
 				}
 				if d.WorkgroupID(1) {
 					w.S[n] = uint32(gy)
-					n++
 				}
 				w.S[isa.SRegTTMP0+9] = uint32(gx)
 				w.S[isa.SRegTTMP0+7] = uint32(gy)

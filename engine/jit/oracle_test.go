@@ -15,7 +15,6 @@ type oracle struct {
 	w    *wave.Wave
 	vals map[ir.ID][][64]uint64 // per element of a tuple, per lane; uniform values and masks in [0][0]
 	lds  []byte
-	fuel int
 }
 
 func (o *oracle) full() uint64 { return ^uint64(0) >> (64 - uint(o.f.Lanes)) }

@@ -24,7 +24,6 @@ type gen struct {
 	f     *ir.Func
 	b     *ir.Block
 	by    map[ir.Type][]ir.ID
-	exec  []ir.ID
 	nv    int
 	float bool
 	extra bool // atomics, scalar loads, faults: what the naive evaluator does not know

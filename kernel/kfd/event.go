@@ -468,20 +468,6 @@ func (p *process) memoryException(m kfd.MemoryExceptionData) (told bool) {
 	return told
 }
 
-// hwException sets all hardware exception events.
-func (p *process) hwException(h kfd.HWExceptionData) (told bool) {
-	p.evMu.Lock()
-	defer p.evMu.Unlock()
-	for _, e := range p.ev.sorted() {
-		if e.kind == kfd.EventHWException {
-			e.hw = h
-			e.signal()
-			told = true
-		}
-	}
-	return told
-}
-
 // sorted returns the events that have no slot, by id.
 func (s *eventState) sorted() (out []*event) {
 	for id := uint32(kfd.SignalEventLimit); id < s.other; id++ {

@@ -53,12 +53,10 @@ type pdd struct {
 	handles   map[uint32]*buffer
 	nextIDR   uint32
 
-	policy        kfd.SetMemoryPolicyArgs
-	scratch       uint64 // hidden private base
-	tba, tma      uint64
-	gwsQueue      *queue
-	vramUsed      uint64
-	alternateBase uint64
+	policy   kfd.SetMemoryPolicyArgs
+	scratch  uint64 // hidden private base
+	tba, tma uint64
+	gwsQueue *queue
 }
 
 func newProcess(d *Driver) *process {

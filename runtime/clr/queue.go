@@ -5,7 +5,6 @@ import (
 
 	"github.com/pumice-gpu/pumice/abi/aql"
 	"github.com/pumice-gpu/pumice/runtime/hsa"
-	"github.com/pumice-gpu/pumice/runtime/hsakmt"
 )
 
 // QueueFlags describe a stream.
@@ -118,9 +117,9 @@ func (q *HostQueue) hwLocked() (*hwQueue, error) {
 		}
 		q.own = true
 		if q.Priority != 0 {
-			p := hsakmt.PriorityMax
+			p := hsa.PriorityHigh
 			if q.Priority > 0 {
-				p = hsakmt.PriorityMin
+				p = hsa.PriorityLow
 			}
 			if err := q.hw.q.SetPriority(p); err != nil {
 				return nil, err

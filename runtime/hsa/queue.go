@@ -162,6 +162,12 @@ func (q *Queue) Submit(pkts ...*aql.Packet) (uint64, error) {
 // Ring stores to the doorbell on behalf of a producer that writes packets itself.
 func (q *Queue) Ring(index uint64) { q.kq.Ring(index) }
 
+// Priorities that HIP's streams use (HSA_AMD_QUEUE_PRIORITY_LOW, HIGH).
+const (
+	PriorityLow  = hsakmt.PriorityMin
+	PriorityHigh = hsakmt.PriorityMax
+)
+
 // SetPriority changes the queue's priority.
 func (q *Queue) SetPriority(p hsakmt.Priority) error {
 	q.priority = p
