@@ -15,6 +15,7 @@ import (
 // it is complete: its header becomes INVALID again and read_dispatch_id moves. The slot is kept until then because a kernel
 // reads its own dispatch packet. A packet with the barrier bit is taken when all before it are complete.
 type aqlQueue struct {
+	cuMask  atomic.Pointer[[8]uint32] // COMPUTE_STATIC_THREAD_MGMT: CUs that may be used, by shader engine
 	q       *queue
 	ring    uint64 // VA
 	n       uint64 // packets
@@ -73,6 +74,7 @@ func (a *aqlQueue) reload() error {
 // doorbells that rang meanwhile were lost.
 func (a *aqlQueue) load(c *mqd.Compute) error {
 	a.ring, a.n, a.wptr, a.q.rptr = c.RingBase, uint64(c.RingBytes)/aql.PacketSize, c.WptrAddr, c.RptrAddr
+	a.cuMask.Store(&c.CUMask)
 	w, err := a.q.vm.load64(a.wptr)
 	if err != nil {
 		return err

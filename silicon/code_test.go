@@ -114,7 +114,7 @@ func newCodeOf(t testing.TB, file, profileName, target string, flags ...string) 
 	q := c.q.record
 	q.ScratchBackingMemoryLocation, q.ScratchBackingMemoryByteSize = va, 48<<20
 	q.ComputeTmpringSize = 24 | 2048<<12
-	q.ScratchResourceDescriptor = [4]uint32{uint32(va), uint32(va>>32) | 1<<31, 48 << 20, 1<<19 | 4<<15 | 7<<9 | 6<<6 | 5<<3 | 4}
+	q.ScratchResourceDescriptor = [4]uint32{uint32(va), uint32(va>>32) | 1<<31, 48 << 20, 4<<15 | 7<<9 | 6<<6 | 5<<3 | 4}
 	if r.d.profile.GfxTargetVersion >= 110000 {
 		q.ComputeTmpringSize = 24 | 2304<<12
 	}

@@ -84,6 +84,8 @@ const (
 	// Drain waits for all packets that were taken to complete.
 	Drain Unload = iota
 	// Preempt stops waves where they are and keeps their state, to go on at the next LoadQueue of the same MQD (CWSR).
+	//
+	//fidelity: approximate cwsr-image: the state stays in the chip; the context save area of the process is not written
 	Preempt
 	// Kill stops waves and drops them.
 	Kill

@@ -287,6 +287,26 @@ func (c *cus) delist(k *dispatch) {
 	k.sched.listed = false
 }
 
+// where returns the place of a unit in the chip. Units are numbered round the shader engines, then round an engine's arrays.
+func (c *cus) where(unit int) (engine, array, cu int) {
+	s := &c.dev.profile.Shape
+	in := unit / s.ShaderEngines
+	return unit % s.ShaderEngines, in % s.ArraysPerEngine, in / s.ArraysPerEngine
+}
+
+// enabled reports whether a queue's mask lets it use a unit. A word holds a shader engine's CUs, bits 15:0 of its first array and
+// 31:16 of its second; a WGP has two bits that stand together.
+//
+// fidelity: approximate cu-mask-xcc: engines from the ninth on (MI300X) take the words of the first eight again
+func (c *cus) enabled(mask *[8]uint32, unit int) bool {
+	engine, array, cu := c.where(unit)
+	bits := uint32(1)
+	if c.dev.profile.GfxTargetVersion >= 100000 {
+		cu, bits = 2*cu, 3
+	}
+	return mask[engine%8]>>(cu+16*array)&bits != 0
+}
+
 // place starts the next work-group of k if a unit has room; called with mu held.
 func (c *cus) place(k *dispatch) *group {
 	s := &k.sched
@@ -294,8 +314,12 @@ func (c *cus) place(k *dispatch) *group {
 		return nil
 	}
 	unit := -1
+	mask := k.aql.cuMask.Load()
 	for i := range c.units {
 		u := (c.cursor + i) % len(c.units)
+		if !c.enabled(mask, u) {
+			continue
+		}
 		if c.units[u].plus(k.cost).within(c.max) {
 			unit = u
 			break

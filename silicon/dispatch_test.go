@@ -641,3 +641,32 @@ func BenchmarkLaunchSync(b *testing.B) {
 		}
 	}
 }
+
+// TestCUMask gives a queue two compute units: no more work-groups are resident than they hold, and HW_ID names them alone.
+func TestCUMask(t *testing.T) {
+	r := newRig(t, "mi210", 2)
+	r.cuMask = [8]uint32{2: 1 << 3, 5: 1 << 1}
+	q := r.queue(0)
+	var mu sync.Mutex
+	seen := map[[2]uint32]bool{}
+	k := r.kernel(codeobj.Descriptor{}, func(w *wave.Wave) ir.Exit {
+		id := w.Env.HWReg(w, hwID)
+		mu.Lock()
+		seen[[2]uint32{id >> 13 & 7, id >> 8 & 15}] = true
+		n := len(seen)
+		mu.Unlock()
+		if n < 2 {
+			return ir.ExitSleep // until the other unit has a wave too
+		}
+		return ir.ExitEndPgm
+	})
+	va, s := r.signal(1, 0)
+	q.put(aql.Raw(dispatchPacket(k, [3]uint32{64 * 100, 1, 1}, [3]uint32{64, 1, 1}, va)))
+	q.ring()
+	r.until(func() bool { return atomic.LoadInt64(&s.Value) == 0 }, "the dispatch")
+	mu.Lock()
+	defer mu.Unlock()
+	if len(seen) != 2 || !seen[[2]uint32{2, 3}] || !seen[[2]uint32{5, 1}] {
+		t.Errorf("engine and CU: %v", seen)
+	}
+}

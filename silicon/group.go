@@ -3,6 +3,7 @@ package silicon
 import (
 	"unsafe"
 
+	"github.com/pumice-gpu/pumice/abi/aql"
 	"github.com/pumice-gpu/pumice/engine"
 	"github.com/pumice-gpu/pumice/engine/ir"
 	"github.com/pumice-gpu/pumice/engine/isa"
@@ -40,6 +41,8 @@ type group struct {
 	flushes uint64 // of the VMID when the turn began
 
 	barriers [numBarriers]barrier
+
+	untold map[int]aql.QueueError // fatal traps that the trap handler was entered for, by wave, until it sends its message
 }
 
 func newGroup(k *dispatch, block unsafe.Pointer) *group {
@@ -52,6 +55,7 @@ const fuel = 1 << 15
 // turn runs each wave until it waits or its fuel is out.
 func (g *group) turn(e engine.Worker) outcome {
 	if g.fresh {
+		clear(g.untold)
 		g.launch()
 		g.fresh = false
 	}
@@ -68,6 +72,15 @@ func (g *group) turn(e engine.Worker) outcome {
 			x := e.Run(w)
 			for x == ir.ExitBarrierSignal && g.split(w, w.Arg) {
 				x = e.Run(w)
+			}
+			if w.S[isa.SRegSTATUS]&(statusHalt|statusPriv) == statusHalt {
+				// A trap handler halts a wave by its STATUS, and leaves: the exit is of code that the wave never gets to.
+				g.states[i] = waveHalted
+				if code, ok := g.untold[i]; ok {
+					delete(g.untold, i)
+					g.answer(w, code)
+				}
+				continue
 			}
 			switch x {
 			case ir.ExitEndPgm:
@@ -93,10 +106,6 @@ func (g *group) turn(e engine.Worker) outcome {
 				yields = true // the engine wants to be called again
 			default:
 				g.illegal(w, "exit "+x.String()+" is not implemented by the compute unit")
-			}
-			// A trap handler halts a wave by its STATUS; the wave stops when it leaves the handler.
-			if g.states[i] == waveReady && w.S[isa.SRegSTATUS]&(statusHalt|statusPriv) == statusHalt {
-				g.states[i] = waveHalted
 			}
 		}
 		if g.live == 0 {

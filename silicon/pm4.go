@@ -77,6 +77,7 @@ func (m *pm4Machine) packet(w []uint32) (n int, wait bool, err error) {
 		p := pm4.ReadWaitRegMem(b)
 		if f := sdma.Compare(p.Func); f != sdma.Always {
 			if !p.Memory {
+				//fidelity: refused pm4-wait-reg: WAIT_REG_MEM on a register: user queues poll memory; registers are the kernel driver's
 				return 0, false, refuse(aql.ErrPacketFormat, "PM4 WAIT_REG_MEM on register %#x: registers cannot be polled", p.Addr)
 			}
 			x, e := v.load32(p.Addr &^ 3)
@@ -295,5 +296,6 @@ func (p *pm4Queue) fetch(w []uint32) error {
 
 // launch is DISPATCH_DIRECT from the queue's registers.
 func (p *pm4Queue) launch(dim [3]uint32, initiator uint32) error {
+	//fidelity: refused pm4-dispatch-direct: ROCm's compute queues launch by AQL; raw dispatches from registers have no user
 	return refuse(aql.ErrPacketFormat, "PM4 DISPATCH_DIRECT is not implemented")
 }

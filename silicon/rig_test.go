@@ -64,6 +64,7 @@ type rig struct {
 	faults chan FaultInfo
 	qfault chan QueueFault
 	ctx    VMContext
+	cuMask [8]uint32 // of queues made from now on
 }
 
 const rigVMID = 8
@@ -83,6 +84,9 @@ func newRigWith(t testing.TB, profileName string, workers int, e engine.Engine) 
 	r := &rig{t: t, next: 1 << 20, va: 0x7000_0000_0000,
 		irqs: make(chan ih.Entry, 4096), faults: make(chan FaultInfo, 64), qfault: make(chan QueueFault, 64)}
 	r.ring = make([]byte, 64<<10)
+	for i := range r.cuMask {
+		r.cuMask[i] = ^uint32(0)
+	}
 	r.d, err = New(p, Config{Engine: e, Workers: workers, VRAMSize: 256 << 20, Interrupt: r.interrupt,
 		Hooks: Hooks{
 			WaveFault:  func(f *FaultInfo) { r.faults <- *f },
@@ -212,7 +216,7 @@ func (r *rig) queue(slot int) *testQueue {
 	_, m := r.alloc(4096)
 	q.mqd = unsafe.Slice((*uint32)(unsafe.Pointer(&m[0])), 1024)
 	c := mqd.Compute{RingBase: ring, RingBytes: packets * 64, RptrAddr: q.recordVA + 128, WptrAddr: q.recordVA + 56,
-		DoorbellDword: q.dword, VMID: rigVMID, AQL: true, Active: true}
+		DoorbellDword: q.dword, VMID: rigVMID, AQL: true, Active: true, CUMask: r.cuMask}
 	if err := c.Encode(r.d.mqdGen, q.mqd); err != nil {
 		r.t.Fatal(err)
 	}

@@ -133,6 +133,7 @@ func (e *sdmaQueue) packet(fetch func(at uint64, w []uint32) error, avail uint64
 	h := sdma.Header(head[0])
 	n, ok := sdma.Dwords(h, head[3])
 	if !ok {
+		//fidelity: refused sdma-packets: tiled copies, SEM, SRBM_WRITE, PRE_EXE, PTEPDE, DATA_FILL_MULTI: ROCm's runtimes send none
 		return 0, refuse(aql.ErrPacketFormat, "SDMA packet %#08x: operation %d (%s) sub-operation %d is not implemented", uint32(h), h.Op(), h.Op(), h.SubOp())
 	}
 	if uint64(n) > avail {
@@ -244,6 +245,7 @@ func (e *sdmaQueue) poll(p sdma.Poll) (uint32, bool, error) {
 		return 0, false, nil // the flush is done when it is asked for
 	}
 	if !p.Memory {
+		//fidelity: refused sdma-poll-reg: POLL_REGMEM on a register other than an HDP flush
 		return 0, false, refuse(aql.ErrPacketFormat, "SDMA POLL_REGMEM on register %#x: registers cannot be polled", p.Addr)
 	}
 	x, err := e.q.vm.load32(p.Addr &^ 3)
@@ -252,7 +254,7 @@ func (e *sdmaQueue) poll(p sdma.Poll) (uint32, bool, error) {
 
 // indirect runs a buffer. A wait inside it is not possible without keeping its position.
 //
-// fidelity: approximate sdma-ib-wait: POLL_REGMEM in an indirect buffer restarts the buffer
+// fidelity: refused sdma-ib-wait: a packet of an indirect buffer that would have to wait stops the queue
 func (e *sdmaQueue) indirect(a uint64, n uint32) error {
 	if e.depth > 0 {
 		return refuse(aql.ErrPacketFormat, "SDMA INDIRECT inside an indirect buffer")

@@ -38,6 +38,9 @@ const (
 // trap handles s_trap: the process's handler runs, or the model answers as ROCr's handler does.
 func (g *group) trap(w *wave.Wave, id uint32) {
 	if g.enter(w, id) {
+		if id == trapAbort {
+			g.expect(w, aql.ErrTrap)
+		}
 		return
 	}
 	if id == trapDebug {
@@ -61,14 +64,29 @@ func (g *group) illegal(w *wave.Wave, text string) {
 
 // exception handles a hardware exception whose TRAPSTS bit is set.
 func (g *group) exception(w *wave.Wave, code aql.QueueError) {
-	if !g.enter(w, trapHardware) {
-		g.answer(w, code)
+	if g.enter(w, trapHardware) {
+		g.expect(w, code)
+		return
 	}
+	g.answer(w, code)
+}
+
+// expect notes that the trap handler is to tell of a fatal trap. ROCr 5.2's handler for gfx10 does not: it halts the wave for a
+// debugger, and on the real chip the program then waits for ever. A wave that is halted with nothing told is answered by the
+// model.
+//
+// fidelity: approximate untold-traps: a fatal trap that the trap handler keeps to itself stops the queue with its error
+func (g *group) expect(w *wave.Wave, code aql.QueueError) {
+	if g.untold == nil {
+		g.untold = make(map[int]aql.QueueError)
+	}
+	g.untold[w.Index] = code
 }
 
 // enter starts the trap handler with the state that the first-level handler of the driver leaves to it: ttmp0/1 PC and trap id,
 // ttmp12 STATUS, ttmp14/15 TMA. It reports false when there is no handler or w is in it.
 //
+// fidelity: approximate traps-gfx11: from gfx11 on the process's handler is not run; the chip answers as ROCr's handler does
 // fidelity: approximate trap-entry: the driver's first-level handler is not run, its results are set
 func (g *group) enter(w *wave.Wave, id uint32) bool {
 	st := g.k.state
@@ -174,10 +192,8 @@ func (g *group) place(d *Device, w *wave.Wave, id uint32) uint32 {
 	shape := &d.profile.Shape
 	simd := uint32(w.Index % shape.SIMDsPerCU)
 	slot := uint32(w.Index / shape.SIMDsPerCU)
-	// Units are numbered over all engines, as the dispatcher goes round them.
-	engine := uint32(g.unit % shape.ShaderEngines)
-	in := uint32(g.unit / shape.ShaderEngines)
-	array, cu := in%uint32(shape.ArraysPerEngine), in/uint32(shape.ArraysPerEngine)
+	e, a, c := d.cus.where(g.unit)
+	engine, array, cu := uint32(e), uint32(a), uint32(c)
 	switch id {
 	case hwID:
 		return slot&15 | simd&3<<4 | cu&15<<8 | array&1<<12 | engine&7<<13 | uint32(g.index)&15<<16 | k.vm.id&15<<20 | uint32(k.q.id.Slot)&7<<24
@@ -231,6 +247,7 @@ func (g *group) Msg(w *wave.Wave, msg, m0 uint32) {
 	k := g.k
 	switch msg & 15 {
 	case msgInterrupt:
+		delete(g.untold, w.Index)
 		k.q.dev.interrupt(ih.SQMessage(uint8(k.vm.id), uint16(k.state.PASID), m0&0xffffff))
 	case msgGetDoorbell:
 		// The answer comes in EXEC_LO; bit 31 says that it has not come.

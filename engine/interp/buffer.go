@@ -39,7 +39,7 @@ func (m *machine) buffer(in *inst) buffer {
 		}
 	default:
 		if d[1]>>31 != 0 {
-			b.swizzle = 2 << (d[3] >> 19 & 3)
+			b.swizzle = 4 // the field that gave another size ended with gfx8: gfx9 has no ELEMENT_SIZE
 		}
 		if b.addTID { // the data-format field extends the stride
 			b.stride |= uint64(d[3]) >> 15 & 15 << 14
