@@ -11,6 +11,11 @@ OFFLOAD   ?= gfx90a gfx906 gfx1030
 OPT       ?= -O3
 PROFILES  ?= mi210 radeonvii rx6900xt
 FUZZTIME  ?= 5s
+# Chips that hipcc does not know: scripts/hip-clang compiles for them.
+NEWER_OFFLOAD  ?= gfx942 gfx1100 gfx1151 gfx1201
+NEWER_PROFILES ?= mi300x rx7900xtx strixhalo rx9070xt
+# At -O0 the quick ones, which differ most from -O3: calls, scratch, flat addresses.
+NEWER_O0 ?= functionpointers printf recursion reduction vectoradd warp
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 examples_src := $(wildcard examples/*.hip)
@@ -18,7 +23,7 @@ faults_src   := $(wildcard examples/faults/*.hip)
 examples_hdr := $(wildcard examples/*.h)
 exdir        := $(BUILD)/examples/$(patsubst -%,%,$(OPT))
 
-.PHONY: help build demo test test-go test-examples stress bench lint examples examples-all fuzz-short clean deps
+.PHONY: help build demo test test-go test-examples stress bench lint examples examples-all examples-newer test-newer fuzz-short clean deps
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -56,13 +61,30 @@ examples-all:
 	@$(MAKE) -s -j$$(nproc) examples OPT=-O3
 	@$(MAKE) -s -j$$(nproc) examples OPT=-O0
 
+## examples-newer compile the examples for gfx942 and later (NEWER_OFFLOAD)
+newer := $(filter-out rocrand,$(examples_src:examples/%.hip=%))
+examples-newer: $(newer:%=$(BUILD)/newer/O3/%) $(NEWER_O0:%=$(BUILD)/newer/O0/%)
+
+$(BUILD)/newer/O3/%: examples/%.hip $(examples_hdr) scripts/hip-clang
+	@echo "hip-clang -O3 $<"
+	@scripts/hip-clang -std=c++17 -O3 $(NEWER_OFFLOAD:%=--offload-arch=%) $< -o $@
+
+$(BUILD)/newer/O0/%: examples/%.hip $(examples_hdr) scripts/hip-clang
+	@echo "hip-clang -O0 $<"
+	@scripts/hip-clang -std=c++17 -O0 $(NEWER_OFFLOAD:%=--offload-arch=%) $< -o $@
+
+## test-newer     the examples on mi300x, rx7900xtx, strixhalo, rx9070xt (NEWER_PROFILES)
+test-newer: build
+	@$(MAKE) -s -j$$(nproc) examples-newer
+	scripts/run-examples $(NEWER_PROFILES:%=--gpu %) $(BUILD)/newer/O3 $(BUILD)/newer/O0
+
 ## demo           build Pumice and run every example on a virtual GPU
 demo: deps build
 	@$(MAKE) -s -j$$(nproc) examples OPT=-O3
 	scripts/run-examples --gpu mi210 $(exdir)
 
 ## test           everything: lint, Go tests, every example on every profile at -O3 and -O0
-test: lint build examples-all test-go test-examples
+test: lint build examples-all test-go test-examples test-newer
 
 test-go:
 	PUMICE_TEST_ALL=1 $(GO) test ./...

@@ -1,8 +1,9 @@
 // Package profile describes chips: what a Device is built like, and what a driver reports of it.
 //
-// A profile is a JSON file. The ones in data/ are built in; Load reads any other by its path. Numbers are those of the
-// real card as Linux's topology, rocminfo and the ISA documents give them; where the driver reports something else than the
-// die has, "notes" says so.
+// A profile is a JSON file. The ones in data/ are built in; Load reads any other by its path. Shape, target
+// and register files follow public documents of the chip. What only the card's own firmware and driver tell (cache ways, firmware
+// versions, revision ids, clocks of one board, the L2's address configuration) is a plausible value, not one read from a card;
+// where the driver reports something else than the die has, "notes" says so.
 package profile
 
 import (
