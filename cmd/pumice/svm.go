@@ -165,12 +165,15 @@ func svmExplore(stdout io.Writer, args []string) error {
 	if f.opt.Replay != nil {
 		return usageErrorf("--replay is for `svm run`")
 	}
-	found, err := svm.Explore(f.scenario, f.opt, int(min(f.seeds, 1e9)), f.budget)
+	if f.seeds == 0 || f.seeds > 1e9 {
+		return usageErrorf("--seeds: from 1 to 1000000000, got %d", f.seeds)
+	}
+	found, err := svm.Explore(f.scenario, f.opt, int(f.seeds), f.budget)
 	if err != nil {
 		return err
 	}
 	if found == nil {
-		fmt.Fprintf(stdout, "%s: no failure with seeds %d to %d\n", f.scenario.Name, f.seed, f.seed+max(f.seeds, 1)-1)
+		fmt.Fprintf(stdout, "%s: no failure with seeds %d to %d\n", f.scenario.Name, f.seed, f.seed+f.seeds-1)
 		return nil
 	}
 	fmt.Fprintf(stdout, "%s fails with seed %d, the %d. that was tried: %v\n", f.scenario.Name, found.Seed, found.Tried, found.Err)

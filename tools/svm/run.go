@@ -41,6 +41,7 @@ type Result struct {
 	Frames   []Frame
 	Err      error // nil: it went as the scenario says
 	Failed   error // how the machine failed, also when the scenario expects that
+	Left     int   // moments that were not recorded: a run has at most 5000
 	Schedule sched.Schedule
 	Steps    int
 }
@@ -121,7 +122,14 @@ type runner struct {
 	seen  map[string]int    // events by name
 	res   *Result
 	child int // numbers tasks
+	done  int // steps executed
 }
+
+// Limits of a run: a scenario is to be read by people.
+const (
+	maxExecuted = 100_000
+	maxFrames   = 5_000
+)
 
 // CheckGPUs says whether the scenario can run on n GPUs: its steps must name no other.
 func (sc *Scenario) CheckGPUs(n int) error {
@@ -257,10 +265,15 @@ func (r *runner) exit(p *proc) {
 // steps executes a block.
 func (r *runner) steps(list []*Step) {
 	for _, s := range list {
+		if r.done++; r.done > maxExecuted {
+			r.sim.Fail(fmt.Errorf("%s:%d: more than %d steps were executed", r.sc.Name, s.Line, maxExecuted))
+		}
 		switch s.op {
 		case opRepeat:
 			for range s.n {
-				r.steps(s.body)
+				if len(s.body) > 0 {
+					r.steps(s.body)
+				}
 			}
 		case opTask:
 			r.steps(s.body)

@@ -213,6 +213,10 @@ func (r *runner) frame(kind, text, result string, line int) {
 	if r.opt.Quiet {
 		return
 	}
+	if len(r.res.Frames) >= maxFrames && kind != "failure" {
+		r.res.Left++
+		return
+	}
 	r.res.Frames = append(r.res.Frames, Frame{Micros: r.sim.Now().Microseconds(), Task: r.sim.Current(), Line: line, Text: text, Kind: kind, Result: result,
 		State: r.look()})
 }

@@ -172,6 +172,43 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
+func TestARunEnds(t *testing.T) {
+	for _, text := range []string{
+		"repeat 10000 {\nrepeat 10000 {\nrepeat 10000 {\n}\n}\n}",
+		"repeat 10000 {\nrepeat 10000 {\nexpect no event evict\n}\n}",
+		"repeat 10000 {\nrepeat 10000 {\nsleep 1h\n}\n}",
+	} {
+		sc, err := Parse("t", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := Run(sc, Options{})
+		if err != nil || res.Err == nil || len(res.Frames) > maxFrames+1 {
+			t.Errorf("%q: %v, %v, %d frames", text, err, res.Err, len(res.Frames))
+		}
+	}
+}
+
+// FuzzRun executes whatever parses: the machine may fail, but nothing may panic.
+func FuzzRun(f *testing.F) {
+	for _, sc := range library(f) {
+		f.Add(sc.Source, uint64(1))
+	}
+	f.Fuzz(func(t *testing.T, text string, seed uint64) {
+		sc, err := Parse("fuzz", text)
+		if err != nil || len(sc.Config.Mistake) > 0 {
+			return
+		}
+		res, err := Run(sc, Options{Seed: seed, MaxSteps: 20_000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.Failed != nil && strings.Contains(res.Failed.Error(), "panics") {
+			t.Fatal(res.Failed)
+		}
+	})
+}
+
 func FuzzParse(f *testing.F) {
 	for _, sc := range library(f) {
 		f.Add(sc.Source)

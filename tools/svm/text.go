@@ -27,6 +27,9 @@ func (res *Result) WriteText(w io.Writer) {
 		fmt.Fprintf(w, "%8dµs %-10s %-8s %s%s%s\n", f.Micros, f.Task, where, mark, f.Text, result)
 		before = res.writeChanges(w, before, f)
 	}
+	if res.Left > 0 {
+		fmt.Fprintf(w, "%d more moments were not recorded\n", res.Left)
+	}
 	fmt.Fprintln(w, res.Outcome())
 }
 

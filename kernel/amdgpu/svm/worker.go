@@ -102,6 +102,7 @@ func (s *SVM) runRestore() {
 			// The rest of the list waits its turn: one range that fails must not keep the others unmapped, but the same
 			// range must not be tried in a loop either.
 			if s.cfg.Mistakes.HeadOfLine {
+				s.toHead(j.r)
 				break
 			}
 			if s.onlyFailed(j.r) {
@@ -117,6 +118,16 @@ func (s *SVM) runRestore() {
 	}
 	if !s.exiting.Load() {
 		s.restore.w.QueueDelayed(restoreDelay)
+	}
+}
+
+// toHead makes r the next range to be restored: only Mistakes.HeadOfLine wants that.
+func (s *SVM) toHead(r *svmRange) {
+	s.work.Lock()
+	defer s.work.Unlock()
+	if r.state == inRestore {
+		s.restore.remove(r)
+		s.restore.list = append([]*svmRange{r}, s.restore.list...)
 	}
 }
 
