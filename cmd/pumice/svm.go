@@ -206,7 +206,7 @@ func svmList(stdout io.Writer, args []string) error {
 		return err
 	}
 	for _, sc := range l {
-		fmt.Fprintf(stdout, "%-20s %s\n", sc.Name, sc.Title)
+		fmt.Fprintf(stdout, "%-29s %s\n", sc.Name, sc.Title)
 	}
 	return nil
 }
