@@ -7,7 +7,7 @@ import (
 
 // Buffer addressing. A buffer instruction names a descriptor (V#) of four scalar registers:
 //
-//	base [47:0]  stride [61:48]  swizzle [63] (gfx11: [63:62])  records [95:64]  element size [116:115]
+//	base [47:0]  stride [61:48]  swizzle [63] (gfx11: [63:62])  records [95:64]
 //	index stride [118:117]  add lane number to index [119]  bounds rule [125:124] (gfx10+)
 //
 // and an index and an offset for each lane. The address is base + soffset + a function of index and offset: linear,
@@ -55,7 +55,7 @@ func (c *ictx) layout(b *buffer) linear {
 	case c.gen >= isa.GFX10:
 		l.swizzled, l.les = bit(c.descField(b, 1, 31, 1)), c.c32(2)
 	default:
-		l.swizzled, l.les = bit(c.descField(b, 1, 31, 1)), c.sadd(c.descField(b, 3, 19, 2), c.c32(1))
+		l.swizzled, l.les = bit(c.descField(b, 1, 31, 1)), c.c32(2)
 		// With the lane number in the index, the data-format field extends the stride.
 		more := c.shl(c.descField(b, 3, 15, 4), c.c32(14))
 		l.stride = c.opx(ir.OpOr, ir.S32, l.stride, c.opx(ir.OpSelect, ir.S32, l.tid, more, c.c32(0)))
