@@ -108,7 +108,6 @@ type Device struct {
 	peers      []*Device                   // who reaches this device's memory; guarded by mu
 	queues     map[*HostQueue]bool         // all but null; guarded by mu
 	hw         []*hwQueue                  // guarded by mu
-	coop       *hwQueue                    // for cooperative launches; guarded by mu
 	progs      map[*Program]*loadedProgram // guarded by mu
 	patterns   map[uint32]uint64           // where the bytes of a fill pattern are; guarded by mu
 	patternMem *Memory                     // guarded by mu

@@ -95,15 +95,6 @@ func (h *handles[T]) remove(k uintptr) *T {
 	return x
 }
 
-func (h *handles[T]) all() (xs []*T) {
-	h.mu.RLock()
-	defer h.mu.RUnlock()
-	for _, x := range h.m {
-		xs = append(xs, x)
-	}
-	return
-}
-
 // Call runs one API function for a thread: it keeps the thread's last error and writes the log.
 func (a *API) Call(t *Thread, name string, f func() Error) Error {
 	e := f()

@@ -39,7 +39,6 @@ type function struct {
 
 	mu      sync.Mutex
 	kernels map[*clr.Device]*clr.Kernel // guarded by mu
-	shared  uint32                      // hipFuncSetAttribute: largest dynamic group memory
 }
 
 // variable is a device variable with a host shadow.

@@ -1,7 +1,6 @@
 package hsa
 
 import (
-	"sync/atomic"
 	"unsafe"
 
 	"github.com/pumice-gpu/pumice/runtime/hsakmt"
@@ -45,8 +44,7 @@ type Memory struct {
 	Size uint64 // bytes, as asked
 	Pool *Pool  // nil for locked application memory
 
-	mem   *hsakmt.Mem
-	users atomic.Int32
+	mem *hsakmt.Mem
 }
 
 // Bytes returns host-reachable memory of a pool as a slice, valid until it is freed; nil if the CPU cannot reach it.

@@ -52,11 +52,8 @@ type parser struct {
 func Parse(name, text string) (*Scenario, error) {
 	p := &parser{sc: &Scenario{Name: name, Config: defaultConfig(), Source: text}, lines: strings.Split(text, "\n"), procs: map[string]bool{},
 		kids: map[string]string{}, next: 0x10000000}
-	for _, l := range p.lines {
-		if t, ok := strings.CutPrefix(strings.TrimSpace(l), "#"); ok {
-			p.sc.Title = strings.TrimSpace(t)
-		}
-		break
+	if t, ok := strings.CutPrefix(strings.TrimSpace(p.lines[0]), "#"); ok {
+		p.sc.Title = strings.TrimSpace(t)
 	}
 	steps, err := p.block(0)
 	if err != nil {
