@@ -176,7 +176,7 @@ func (s *hostcallService) lane(service uint32, w *[hostcallSlots]uint64) {
 		CallHost(w[0], &out, &in)
 		w[0], w[1] = out[0], out[1]
 	default:
-		//fidelity: refused hostcall service 4 (address sanitizer)
+		//fidelity: refused hostcall service 4: the address sanitizer has no host part here
 		s.complain(fmt.Sprintf("hostcall service %d is not implemented", service))
 		w[0], w[1] = 0, 0
 	}

@@ -56,7 +56,7 @@ func hsa_signal_create(initial int64, n uint32, consumers *uint64, out *uint64) 
 //export hsa_amd_signal_create
 func hsa_amd_signal_create(initial int64, n uint32, consumers *uint64, attr uint64, out *uint64) int32 {
 	if attr&2 != 0 {
-		//fidelity: refused IPC signals
+		//fidelity: refused IPC signals: HSA_STATUS_ERROR; no process but this one can wait on a signal
 		return failure
 	}
 	return hsa_signal_create(initial, n, consumers, out)
