@@ -10,7 +10,7 @@ BUILD     := build
 OFFLOAD   ?= gfx90a gfx906 gfx1030
 OPT       ?= -O3
 PROFILES  ?= mi210 radeonvii rx6900xt
-FUZZTIME  ?= 5s
+FUZZTIME  ?= 3s
 # Chips that hipcc does not know: scripts/hip-clang compiles for them.
 NEWER_OFFLOAD  ?= gfx942 gfx1100 gfx1151 gfx1201
 NEWER_PROFILES ?= mi300x rx7900xtx strixhalo rx9070xt
@@ -23,7 +23,7 @@ faults_src   := $(wildcard examples/faults/*.hip)
 examples_hdr := $(wildcard examples/*.h)
 exdir        := $(BUILD)/examples/$(patsubst -%,%,$(OPT))
 
-.PHONY: help build demo test test-go test-examples stress bench lint examples examples-all examples-newer test-newer fuzz-short clean deps
+.PHONY: help build demo test test-go test-examples test-stress stress bench lint examples examples-all examples-newer test-newer fuzz-short clean deps
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -84,13 +84,18 @@ demo: deps build
 	scripts/run-examples --gpu mi210 $(exdir)
 
 ## test           everything: lint, Go tests, every example on every profile at -O3 and -O0
-test: lint build examples-all test-go test-examples test-newer
+test: lint build examples-all test-go test-examples test-newer test-stress fuzz-short
 
 test-go:
 	PUMICE_TEST_ALL=1 $(GO) test ./...
 
+# Every example by AMD's runtime on Pumice's kernel (door C), and by Pumice's own (door A).
 test-examples:
-	scripts/run-examples $(PROFILES:%=--gpu %) $(BUILD)/examples/O3 $(BUILD)/examples/O0
+	scripts/run-examples --jobs $$(nproc) --rocm system $(PROFILES:%=--gpu %) $(BUILD)/examples/O3 $(BUILD)/examples/O0
+	scripts/run-examples --jobs $$(nproc) --rocm pumice $(PROFILES:%=--gpu %) $(BUILD)/examples/O3 $(BUILD)/examples/O0
+
+test-stress:
+	PUMICE_RUN_OPTIONS="--rocm system" scripts/stress-kill 40
 
 ## lint           gofmt, go vet, staticcheck
 lint:
