@@ -150,7 +150,14 @@ static int not_initialized(void) { return NOT_INITIALIZED; }
 static const char *no_text(void) { return "hipErrorNotInitialized"; }
 
 // A few functions return text, not a code.
-static int returns_text(const char *name) { return !strcmp(name, "hipGetErrorString") || !strcmp(name, "hipGetErrorName"); }
+static int returns_text(const char *name) {
+    static const char *const all[] = {"hipGetErrorString", "hipGetErrorName", "hiprtcGetErrorString", "hipApiName", "hipGetCmdName", "hipKernelNameRef",
+                                      "hipKernelNameRefByPtr", "amd_dbgapi_get_build_name", "amd_dbgapi_get_git_hash"};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (!strcmp(name, all[i])) return 1;
+    return 0;
+}
+static const char *not_there(void) { return "hipErrorNotSupported"; }
 
 // pumice_hip_resolve is called by a trampoline that has no target yet, with all argument registers saved. It returns where to go.
 void *pumice_hip_resolve(size_t i) {
@@ -165,7 +172,7 @@ void *pumice_hip_resolve(size_t i) {
             } else {
                 if (!told[i]) say("not implemented, answered with hipErrorNotSupported", pumice_hip_names[i]);
                 told[i] = 1;
-                f = (void *)not_supported;
+                f = returns_text(pumice_hip_names[i]) ? (void *)not_there : (void *)not_supported;
             }
         }
     }
