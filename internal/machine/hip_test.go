@@ -4,6 +4,8 @@ import (
 	"testing"
 	"unsafe"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/pumice-gpu/pumice/runtime/clr"
 	"github.com/pumice-gpu/pumice/runtime/hip"
 )
@@ -35,7 +37,11 @@ func TestHIPBadInput(t *testing.T) {
 	must(a.EventCreate(th, &ev, 0))
 	must(a.EventCreate(th, &goneEv, 0))
 	must(a.EventDestroy(goneEv))
-	own := make([]byte, 8192)
+	// Memory of the program is no Go memory.
+	own, err := unix.Mmap(-1, 0, 2*8192, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err != nil {
+		t.Fatal(err)
+	}
 	ownPtr := uintptr(unsafe.Pointer(&own[0]))
 	must(a.HostRegister(th, ownPtr, 8192, 0))
 	var out uintptr
@@ -145,7 +151,7 @@ func TestLastError(t *testing.T) {
 // The two layouts of hipDeviceProp_t put the same values where the two headers have them.
 func TestProperties(t *testing.T) {
 	a, _ := newHIP(t, "mi210,rx6900xt", 6)
-	five, six := make([]byte, 792), make([]byte, 1472)
+	five, six := new([792]byte), new([1472]byte)
 	for d := int32(0); d < 2; d++ {
 		if e := a.GetDeviceProperties(uintptr(unsafe.Pointer(&five[0])), d); e != hip.Success {
 			t.Fatal(e)
@@ -160,11 +166,11 @@ func TestProperties(t *testing.T) {
 			x, y int64
 			want [2]int64
 		}{
-			{"totalGlobalMem", int64(u64(five, 256)), int64(u64(six, 288)), [2]int64{64 << 30, 16 << 30}},
-			{"warpSize", int64(i32(five, 276)), int64(i32(six, 308)), [2]int64{64, 32}},
-			{"major", int64(i32(five, 328)), int64(i32(six, 360)), [2]int64{9, 10}},
-			{"multiProcessorCount", int64(i32(five, 336)), int64(i32(six, 388)), [2]int64{104, 40}},
-			{"managedMemory", int64(i32(five, 772)), int64(i32(six, 652)), [2]int64{1, 1}},
+			{"totalGlobalMem", int64(u64(five[:], 256)), int64(u64(six[:], 288)), [2]int64{64 << 30, 16 << 30}},
+			{"warpSize", int64(i32(five[:], 276)), int64(i32(six[:], 308)), [2]int64{64, 32}},
+			{"major", int64(i32(five[:], 328)), int64(i32(six[:], 360)), [2]int64{9, 10}},
+			{"multiProcessorCount", int64(i32(five[:], 336)), int64(i32(six[:], 388)), [2]int64{104, 40}},
+			{"managedMemory", int64(i32(five[:], 772)), int64(i32(six[:], 652)), [2]int64{1, 1}},
 		} {
 			if c.x != c.y || c.x != c.want[d] && c.name != "totalGlobalMem" {
 				t.Errorf("device %d: %s %d and %d, want %d", d, c.name, c.x, c.y, c.want[d])
