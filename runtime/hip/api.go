@@ -238,3 +238,6 @@ func (l *logger) printf(level int, file string, line int, format string, args ..
 	defer l.mu.Unlock()
 	fmt.Fprintf(l.out, ":%d:%-25s:%-4d: %010d us: %s\n", level, file+".go", line, microseconds(), fmt.Sprintf(format, args...))
 }
+
+// Devices lists the devices in order of their numbers.
+func (a *API) Devices() []*clr.Device { return a.devices() }
