@@ -87,7 +87,7 @@ demo: deps build
 test: lint build examples-all test-go test-examples test-newer test-stress fuzz-short
 
 test-go:
-	PUMICE_TEST_ALL=1 $(GO) test ./...
+	PUMICE_TEST_ALL=1 $(GO) test -timeout 25m ./...
 
 # Every example by AMD's runtime on Pumice's kernel (door C), and by Pumice's own (door A).
 test-examples:
