@@ -1,0 +1,131 @@
+package hipabi
+
+import "C"
+
+import (
+	"github.com/pumice-gpu/pumice/runtime/hip"
+)
+
+// Memory: allocation, registration, managed memory, what a pointer is.
+
+//export hipMalloc
+func hipMalloc(out *uintptr, size uint64) int32 {
+	return call("hipMalloc", func(a *hip.API, t *hip.Thread) hip.Error { return a.Malloc(t, out, size) })
+}
+
+//export hipExtMallocWithFlags
+func hipExtMallocWithFlags(out *uintptr, size uint64, flags uint32) int32 {
+	return call("hipExtMallocWithFlags", func(a *hip.API, t *hip.Thread) hip.Error { return a.ExtMalloc(t, out, size, flags) })
+}
+
+//export hipFree
+func hipFree(p uintptr) int32 {
+	return call("hipFree", func(a *hip.API, t *hip.Thread) hip.Error { return a.Free(t, p) })
+}
+
+//export hipHostMalloc
+func hipHostMalloc(out *uintptr, size uint64, flags uint32) int32 {
+	return call("hipHostMalloc", func(a *hip.API, t *hip.Thread) hip.Error { return a.HostMalloc(t, out, size, flags) })
+}
+
+//export hipHostAlloc
+func hipHostAlloc(out *uintptr, size uint64, flags uint32) int32 {
+	return call("hipHostAlloc", func(a *hip.API, t *hip.Thread) hip.Error { return a.HostMalloc(t, out, size, flags) })
+}
+
+//export hipMallocHost
+func hipMallocHost(out *uintptr, size uint64) int32 {
+	return call("hipMallocHost", func(a *hip.API, t *hip.Thread) hip.Error { return a.HostMalloc(t, out, size, 0) })
+}
+
+//export hipMemAllocHost
+func hipMemAllocHost(out *uintptr, size uint64) int32 {
+	return call("hipMemAllocHost", func(a *hip.API, t *hip.Thread) hip.Error { return a.HostMalloc(t, out, size, 0) })
+}
+
+//export hipHostFree
+func hipHostFree(p uintptr) int32 {
+	return call("hipHostFree", func(a *hip.API, t *hip.Thread) hip.Error { return a.HostFree(t, p) })
+}
+
+//export hipFreeHost
+func hipFreeHost(p uintptr) int32 {
+	return call("hipFreeHost", func(a *hip.API, t *hip.Thread) hip.Error { return a.HostFree(t, p) })
+}
+
+//export hipHostGetDevicePointer
+func hipHostGetDevicePointer(out *uintptr, p uintptr, flags uint32) int32 {
+	return call("hipHostGetDevicePointer", func(a *hip.API, t *hip.Thread) hip.Error { return a.HostGetDevicePointer(t, out, p, flags) })
+}
+
+//export hipHostGetFlags
+func hipHostGetFlags(out *uint32, p uintptr) int32 {
+	return call("hipHostGetFlags", func(a *hip.API, t *hip.Thread) hip.Error { return a.HostGetFlags(t, out, p) })
+}
+
+//export hipHostRegister
+func hipHostRegister(p uintptr, size uint64, flags uint32) int32 {
+	return call("hipHostRegister", func(a *hip.API, t *hip.Thread) hip.Error { return a.HostRegister(t, p, size, flags) })
+}
+
+//export hipHostUnregister
+func hipHostUnregister(p uintptr) int32 {
+	return call("hipHostUnregister", func(a *hip.API, t *hip.Thread) hip.Error { return a.HostUnregister(t, p) })
+}
+
+//export hipMallocManaged
+func hipMallocManaged(out *uintptr, size uint64, flags uint32) int32 {
+	return call("hipMallocManaged", func(a *hip.API, t *hip.Thread) hip.Error { return a.MallocManaged(t, out, size, flags) })
+}
+
+//export hipMallocPitch
+func hipMallocPitch(out *uintptr, pitch *uint64, width, height uint64) int32 {
+	return call("hipMallocPitch", func(a *hip.API, t *hip.Thread) hip.Error { return a.MallocPitch(t, out, pitch, width, height, 1) })
+}
+
+//export hipMemAllocPitch
+func hipMemAllocPitch(out *uintptr, pitch *uint64, width, height uint64, elem uint32) int32 {
+	return call("hipMemAllocPitch", func(a *hip.API, t *hip.Thread) hip.Error { return a.MallocPitch(t, out, pitch, width, height, 1) })
+}
+
+//export hipMemGetInfo
+func hipMemGetInfo(free, total *uint64) int32 {
+	return call("hipMemGetInfo", func(a *hip.API, t *hip.Thread) hip.Error { return a.MemGetInfo(t, free, total) })
+}
+
+//export hipMemGetAddressRange
+func hipMemGetAddressRange(base *uintptr, size *uint64, p uintptr) int32 {
+	return call("hipMemGetAddressRange", func(a *hip.API, _ *hip.Thread) hip.Error { return a.MemGetAddressRange(base, size, p) })
+}
+
+//export hipMemPtrGetInfo
+func hipMemPtrGetInfo(p uintptr, size *uint64) int32 {
+	return call("hipMemPtrGetInfo", func(a *hip.API, _ *hip.Thread) hip.Error { return a.MemPtrGetInfo(p, size) })
+}
+
+//export hipPointerGetAttributes
+func hipPointerGetAttributes(out uintptr, p uintptr) int32 {
+	return call("hipPointerGetAttributes", func(a *hip.API, _ *hip.Thread) hip.Error {
+		return a.PointerGetAttributes(at[hip.PointerAttributes](out), p)
+	})
+}
+
+//export hipMemAdvise
+func hipMemAdvise(p uintptr, size uint64, advice, device int32) int32 {
+	return call("hipMemAdvise", func(a *hip.API, t *hip.Thread) hip.Error { return a.MemAdvise(t, p, size, advice, device) })
+}
+
+//export hipMemPrefetchAsync
+func hipMemPrefetchAsync(p uintptr, size uint64, device int32, s uintptr) int32 {
+	return call("hipMemPrefetchAsync", func(a *hip.API, t *hip.Thread) hip.Error { return a.MemPrefetch(t, p, size, device, s) })
+}
+
+//export hipMallocAsync
+func hipMallocAsync(out *uintptr, size uint64, s uintptr) int32 {
+	return call("hipMallocAsync", func(a *hip.API, t *hip.Thread) hip.Error { return a.MallocAsync(t, out, size, s) })
+}
+
+//export hipFreeAsync
+func hipFreeAsync(p, s uintptr) int32 {
+	return call("hipFreeAsync", func(a *hip.API, t *hip.Thread) hip.Error { return a.FreeAsync(t, p, s) })
+}

@@ -1,0 +1,104 @@
+package hipabi
+
+import "C"
+
+import (
+	"github.com/pumice-gpu/pumice/runtime/hip"
+)
+
+// Streams.
+
+//export hipStreamCreate
+func hipStreamCreate(out *uintptr) int32 {
+	return call("hipStreamCreate", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamCreate(t, out, 0, 0, nil) })
+}
+
+//export hipStreamCreateWithFlags
+func hipStreamCreateWithFlags(out *uintptr, flags uint32) int32 {
+	return call("hipStreamCreateWithFlags", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamCreate(t, out, flags, 0, nil) })
+}
+
+//export hipStreamCreateWithPriority
+func hipStreamCreateWithPriority(out *uintptr, flags uint32, p int32) int32 {
+	return call("hipStreamCreateWithPriority", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamCreate(t, out, flags, p, nil) })
+}
+
+//export hipStreamDestroy
+func hipStreamDestroy(s uintptr) int32 {
+	return call("hipStreamDestroy", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamDestroy(t, s) })
+}
+
+//export hipStreamSynchronize
+func hipStreamSynchronize(s uintptr) int32 {
+	return call("hipStreamSynchronize", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamSynchronize(t, s) })
+}
+
+//export hipStreamSynchronize_spt
+func hipStreamSynchronize_spt(s uintptr) int32 {
+	return call("hipStreamSynchronize_spt", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamSynchronize(t, spt(s)) })
+}
+
+//export hipStreamQuery
+func hipStreamQuery(s uintptr) int32 {
+	return call("hipStreamQuery", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamQuery(t, s) })
+}
+
+//export hipStreamQuery_spt
+func hipStreamQuery_spt(s uintptr) int32 {
+	return call("hipStreamQuery_spt", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamQuery(t, spt(s)) })
+}
+
+//export hipStreamWaitEvent
+func hipStreamWaitEvent(s, e uintptr, flags uint32) int32 {
+	return call("hipStreamWaitEvent", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamWaitEvent(t, s, e, flags) })
+}
+
+//export hipStreamWaitEvent_spt
+func hipStreamWaitEvent_spt(s, e uintptr, flags uint32) int32 {
+	return call("hipStreamWaitEvent_spt", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamWaitEvent(t, spt(s), e, flags) })
+}
+
+//export hipStreamGetFlags
+func hipStreamGetFlags(s uintptr, out *uint32) int32 {
+	return call("hipStreamGetFlags", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamGetFlags(t, s, out) })
+}
+
+//export hipStreamGetFlags_spt
+func hipStreamGetFlags_spt(s uintptr, out *uint32) int32 {
+	return call("hipStreamGetFlags_spt", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamGetFlags(t, spt(s), out) })
+}
+
+//export hipStreamGetPriority
+func hipStreamGetPriority(s uintptr, out *int32) int32 {
+	return call("hipStreamGetPriority", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamGetPriority(t, s, out) })
+}
+
+//export hipStreamGetPriority_spt
+func hipStreamGetPriority_spt(s uintptr, out *int32) int32 {
+	return call("hipStreamGetPriority_spt", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamGetPriority(t, spt(s), out) })
+}
+
+//export hipStreamGetDevice
+func hipStreamGetDevice(s uintptr, out *int32) int32 {
+	return call("hipStreamGetDevice", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamGetDevice(t, s, out) })
+}
+
+//export hipStreamIsCapturing
+func hipStreamIsCapturing(s uintptr, out *int32) int32 {
+	return call("hipStreamIsCapturing", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamIsCapturing(t, s, out) })
+}
+
+//export hipStreamIsCapturing_spt
+func hipStreamIsCapturing_spt(s uintptr, out *int32) int32 {
+	return call("hipStreamIsCapturing_spt", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamIsCapturing(t, spt(s), out) })
+}
+
+//export hipStreamGetCaptureInfo
+func hipStreamGetCaptureInfo(s uintptr, out *int32, id *uint64) int32 {
+	return call("hipStreamGetCaptureInfo", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamIsCapturing(t, s, out) })
+}
+
+//export hipStreamAttachMemAsync
+func hipStreamAttachMemAsync(s, p uintptr, n uint64, flags uint32) int32 {
+	return call("hipStreamAttachMemAsync", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamAttachMem(t, s, p, n, flags) })
+}
