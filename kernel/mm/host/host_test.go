@@ -99,8 +99,8 @@ func (d *device) migrate(s *Space, start uint64, n int) (*pagemap.Devmem, error)
 		return nil, mm.ENOMEM
 	}
 	dm := d.pm.NewDevmem(s, n, a)
-	s.mmap.RLock()
-	defer s.mmap.RUnlock()
+	s.MmapLock().RLock()
+	defer s.MmapLock().RUnlock()
 	return dm, d.pm.MigrateToDevmem(dm, s, start, start+uint64(n)<<mm.PageShift, pagemap.Options{})
 }
 
@@ -181,6 +181,7 @@ func TestUnmapFreesDevicePages(t *testing.T) {
 	var mu sync.Mutex
 	var seen []mm.Event // guarded by mu
 	a := region(t, 64)
+	s.Sync() // the region may stand where an earlier test's was: its end is not to be among the notifications
 	n, _ := s.NewNotifier(a, a+64*mm.PageSize, func(inv *mm.Invalidation, set func()) bool {
 		set()
 		mu.Lock()
@@ -222,6 +223,40 @@ func TestUnmapFreesDevicePages(t *testing.T) {
 	}
 	mu.Unlock()
 	_ = s.BringHome()
+}
+
+// TestMapAgainAtTheSameAddress migrates memory that was mapped a moment after other memory, which had migrated as well, went away at the
+// same place: the message of its end must not take the new pages.
+func TestMapAgainAtTheSameAddress(t *testing.T) {
+	s := space(t)
+	d := newDevice(s, 1024)
+	var cpu uaccess.Process
+	const pages = 16
+	a := region(t, pages)
+	for round := range 200 {
+		mem := *(*unsafe.Pointer)(unsafe.Pointer(&a))
+		if _, err := unix.MmapPtr(-1, 0, mem, pages*mm.PageSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_FIXED); err != nil {
+			t.Fatal(err)
+		}
+		for i := range uint64(pages) {
+			_ = cpu.Write(a+i*mm.PageSize, []byte{byte(round), byte(i)})
+		}
+		if _, err := d.migrate(s, a, pages); err != nil {
+			t.Fatal(err)
+		}
+		for i := range uint64(pages) {
+			b := make([]byte, 2)
+			if err := cpu.Read(a+i*mm.PageSize, b); err != nil || b[0] != byte(round) || b[1] != byte(i) {
+				t.Fatalf("round %d page %d: %d %v", round, i, b, err)
+			}
+			if i == pages/2 { // the rest goes away while it is on the device
+				break
+			}
+		}
+		if err := unix.MunmapPtr(mem, pages*mm.PageSize); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // TestEverythingAtOnce has threads read and write, pages migrate, evictions and unmaps, and loses no byte.

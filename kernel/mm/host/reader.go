@@ -15,6 +15,7 @@ func (s *Space) reader() {
 			return
 		}
 		for {
+			s.reading.Store(true)
 			ms := s.u.read(buf)
 			for _, m := range ms {
 				if m.event == evPagefault {
@@ -28,6 +29,7 @@ func (s *Space) reader() {
 				s.ptl.Unlock()
 				s.work.Wake()
 			}
+			s.reading.Store(false)
 			if len(ms) == 0 {
 				break
 			}

@@ -35,6 +35,7 @@ type Space struct {
 	eventFD   int
 	closed    atomic.Bool
 	missing   atomic.Bool // some range is registered for missing pages
+	reading   atomic.Bool // the reader holds messages that are not among the pending ones yet
 
 	ptl       sched.Mutex
 	tables    map[uint64]*table // by address >> 21; guarded by ptl
@@ -84,7 +85,7 @@ func New(w sched.World) (*Space, error) {
 func (s *Space) UserOnly() bool { return s.u.userOnly }
 
 func (s *Space) World() sched.World     { return s.world }
-func (s *Space) MmapLock() sched.RWSem  { return s.mmap }
+func (s *Space) MmapLock() sched.RWSem  { return mmapLock{s.mmap, s} }
 func (s *Space) Get() bool              { return !s.closed.Load() }
 func (s *Space) Put()                   {}
 func slot(addr uint64) (uint64, uint64) { return addr >> 21, addr >> mm.PageShift & (chunkPages - 1) }
@@ -326,8 +327,14 @@ func (s *Space) watch(start, end uint64, missing bool) error {
 // retryDelay is how long a fault waits before it looks again at a page that its device keeps for now.
 const retryDelay = 50 * time.Microsecond
 
-// settle makes every page of [start, end) system memory or a device page of owner. The mmap lock is held for reading.
+// settle makes every page of [start, end) system memory or a device page of owner, because the CPU touched it. The mmap lock is held
+// for reading.
 func (s *Space) settle(start, end uint64, owner any) error {
+	return s.settleFor(start, end, owner, mm.CPUFault)
+}
+
+// settleFor is settle for another cause.
+func (s *Space) settleFor(start, end uint64, owner any, cause string) error {
 	for a := start; a < end; a += mm.PageSize {
 		for {
 			s.ptl.Lock()
@@ -340,7 +347,7 @@ func (s *Space) settle(start, end uint64, owner any) error {
 			if e.dev == nil || owner != nil && e.dev.pm.owner == owner {
 				break
 			}
-			if err := s.deviceFault(a, e.dev); err != nil {
+			if err := s.deviceFault(a, e.dev, cause); err != nil {
 				return err
 			}
 		}
@@ -358,7 +365,7 @@ func (s *Space) waitMigrated(a uint64) {
 }
 
 // deviceFault asks the driver to bring the device page f at a home. Nil does not say that it came.
-func (s *Space) deviceFault(a uint64, f *devFolio) error {
+func (s *Space) deviceFault(a uint64, f *devFolio, cause string) error {
 	s.ptl.Lock()
 	mine := s.get(a).dev == f && s.get(a).mig == nil && !f.locked
 	if mine {
@@ -367,7 +374,7 @@ func (s *Space) deviceFault(a uint64, f *devFolio) error {
 	}
 	s.ptl.Unlock()
 	if mine {
-		err := f.pm.ops.MigrateToRAM(s, a, f)
+		err := f.pm.ops.MigrateToRAM(s, a, f, cause)
 		s.ptl.Lock()
 		f.locked = false
 		free := f.drop()
@@ -403,7 +410,7 @@ func (s *Space) Fault(r *mm.FaultRequest) ([]mm.PFN, error) {
 			if v.Anonymous() && s.watch(a, to, false) == mm.ENOMEM {
 				return nil, mm.ENOMEM
 			}
-			if err := s.settle(a, to, r.Owner); err != nil {
+			if err := s.settleFor(a, to, r.Owner, r.Cause); err != nil {
 				return nil, err
 			}
 			if err := s.populate(a, to, r.Write); err != nil {
@@ -555,7 +562,7 @@ func (s *Space) BringHome() error {
 	defer s.mmap.RUnlock()
 	var failed error
 	for _, a := range s.devicePages() {
-		if err := s.settle(a, a+mm.PageSize, nil); err != nil {
+		if err := s.settleFor(a, a+mm.PageSize, nil, "fork"); err != nil {
 			failed = errors.Join(failed, err)
 		}
 	}
