@@ -127,7 +127,7 @@ func (d *gpu) collect() {
 		d.queue = d.queue[1:]
 		if !r.Removed() {
 			if r.Flags()&gpusvm.FlagPartialUnmap != 0 {
-				d.svm.Evict(r)
+				d.svm.Evict(r, "test")
 			}
 			for _, p := range r.Pages {
 				p.Unmap(false)
@@ -168,7 +168,7 @@ func (d *gpu) fault(addr uint64, migrate bool) error {
 		}
 		switch err := p.Get(gpusvm.GetOptions{ReadOnly: ro, Owner: d}); {
 		case errors.Is(err, mm.EOPNOTSUPP):
-			d.svm.Evict(r)
+			d.svm.Evict(r, "test")
 			continue
 		case err != nil && r.Flags()&gpusvm.FlagUnmapped != 0:
 			continue

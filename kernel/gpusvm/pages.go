@@ -64,9 +64,10 @@ func (p *Pages) Valid() bool {
 // GetOptions of Pages.Get.
 type GetOptions struct {
 	ReadOnly   bool
-	Owner      any  // device pages of this owner may be used where they are
-	DevmemOnly bool // system pages are an error
-	AllowMixed bool // device and system pages in one range are fine
+	Owner      any    // device pages of this owner may be used where they are
+	Cause      string // why other device pages must come home
+	DevmemOnly bool   // system pages are an error
+	AllowMixed bool   // device and system pages in one range are fine
 }
 
 // Get makes the addresses valid: it brings the process's pages in and maps them for the device. DriverLock is held.
@@ -94,7 +95,7 @@ func (p *Pages) Get(o GetOptions) error {
 		}
 		s.MmapLock().RLock()
 		pfns, err := s.Fault(&mm.FaultRequest{Notifier: n, Seq: seq, Start: p.r.Start, Pages: p.r.NumPages(), Fault: true,
-			Write: !o.ReadOnly, Owner: o.Owner})
+			Write: !o.ReadOnly, Owner: o.Owner, Cause: o.Cause})
 		s.MmapLock().RUnlock()
 		s.Put()
 		if errors.Is(err, mm.EBUSY) {
@@ -209,9 +210,9 @@ func (p *Pages) forget() {
 	p.flags.Store(p.flags.Load() &^ (pagesDevmem | pagesDMA))
 }
 
-// Evict makes every device page of the range come home, by touching it as the CPU would. ETIME when it does not settle
-// within a second.
-func (g *SVM) Evict(r *Range) error {
+// Evict makes every device page of the range come home, by touching it as the CPU would; cause is told to whose pages they
+// are. ETIME when it does not settle within a second.
+func (g *SVM) Evict(r *Range, cause string) error {
 	s := g.cfg.Space
 	if !s.Get() {
 		return mm.EFAULT
@@ -230,7 +231,7 @@ func (g *SVM) Evict(r *Range) error {
 		err = nil
 		// Page by page: a part that is not mapped any more has nothing to bring home.
 		for a := r.Start; a < r.End && err == nil; a += mm.PageSize {
-			_, err = s.Fault(&mm.FaultRequest{Notifier: n, Seq: seq, Start: a, Pages: 1, Fault: true})
+			_, err = s.Fault(&mm.FaultRequest{Notifier: n, Seq: seq, Start: a, Pages: 1, Fault: true, Cause: cause})
 			if errors.Is(err, mm.EFAULT) {
 				err = nil
 			}

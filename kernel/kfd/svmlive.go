@@ -261,10 +261,12 @@ func (g *svmGPU) event(e svm.Event) {
 	head := fmt.Sprintf("%d -%d", clock(unix.CLOCK_BOOTTIME), d.cfg.PID)
 	pages := (e.End - e.Start) >> mm.PageShift
 	migrate := func(from, to uint32) {
-		t := kfd.MigrateTriggerPageFaultGPU
+		t := kfd.MigrateTriggerPageFaultGPU // also for what only Pumice's driver does: realignment
 		switch e.Cause {
 		case "prefetch", "ioctl":
 			t = kfd.MigrateTriggerPrefetch
+		case mm.CPUFault:
+			t = kfd.MigrateTriggerPageFaultCPU
 		case "TTM eviction":
 			t = kfd.MigrateTriggerTTMEviction
 		}

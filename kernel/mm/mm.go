@@ -153,10 +153,14 @@ type Pagemap interface {
 // PagemapOps are the driver's callbacks.
 type PagemapOps struct {
 	// MigrateToRAM serves a CPU fault on a device-private page; the page's folio is locked, mmap_lock is held for reading.
-	MigrateToRAM func(s Space, addr uint64, page Folio) error
+	// cause is CPUFault, or the Cause of a FaultRequest that does not want the page where it is.
+	MigrateToRAM func(s Space, addr uint64, page Folio, cause string) error
 	// Free tells that the last reference to a page is gone; data is its ZoneDeviceData.
 	Free func(index uint64, data any)
 }
+
+// CPUFault is the cause of a page's way home when the CPU touched it.
+const CPUFault = "CPU fault"
 
 // FaultRequest is hmm_range_fault's argument. Page i is at Start + i*PageSize.
 type FaultRequest struct {
@@ -167,6 +171,8 @@ type FaultRequest struct {
 	Fault    bool // REQ_FAULT: bring missing pages in
 	Write    bool // REQ_WRITE: they must be writable
 	Owner    any  // device-private pages of this owner are returned; others are migrated to RAM
+	// Cause is why; it reaches the driver that has those pages.
+	Cause string
 }
 
 // Select says which pages MigrateSetup collects.

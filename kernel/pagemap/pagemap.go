@@ -95,6 +95,12 @@ type DevmemOps interface {
 	Release(d *Devmem)
 }
 
+// Observer is a DevmemOps that wants to know when pages go home on somebody's request: those between start and end, and why (mm.CPUFault,
+// or the Cause of a FaultRequest). Called with mmap_lock held for reading.
+type Observer interface {
+	WentHome(d *Devmem, start, end uint64, cause string, err error)
+}
+
 // Devmem is one allocation of device memory that backs pages of a process (drm_pagemap_devmem).
 type Devmem struct {
 	Ops   DevmemOps
@@ -241,7 +247,7 @@ func cancel(src []mm.PFN) {
 
 // migrateToRAM serves a CPU fault at addr: all pages of the same allocation in the allocation-sized window around it
 // come home. Nil without a change makes the CPU run the instruction again.
-func (p *Pagemap) migrateToRAM(s mm.Space, addr uint64, page mm.Folio) error {
+func (p *Pagemap) migrateToRAM(s mm.Space, addr uint64, page mm.Folio, cause string) error {
 	z := page.ZoneDeviceData().(*ZDD)
 	d := z.devmem
 	if int64(p.world.Now()) < d.timeslice.Load() {
@@ -264,7 +270,26 @@ func (p *Pagemap) migrateToRAM(s mm.Space, addr uint64, page mm.Folio) error {
 			g.Src()[i].Migrate = false
 		}
 	}
-	return p.home(d, g)
+	src := g.Src()
+	err = p.home(d, g)
+	if o, ok := d.Ops.(Observer); ok {
+		lo, hi := extent(src)
+		if lo < hi || err != nil {
+			o.WentHome(d, start+uint64(lo)<<mm.PageShift, start+uint64(hi)<<mm.PageShift, cause, err)
+		}
+	}
+	return err
+}
+
+// extent is from the first to after the last page that moved.
+func extent(src []mm.PFN) (lo, hi int) {
+	lo = len(src)
+	for i := range src {
+		if src[i].Migrate && src[i].Folio != nil {
+			lo, hi = min(lo, i), i+1
+		}
+	}
+	return min(lo, hi), hi
 }
 
 // home copies what g has collected to new system pages and ends g. ENOMEM leaves the pages that got none.

@@ -96,9 +96,9 @@ func (s *SVM) mapRange(r *svmRange, a Attrs, mode migrateMode, ro bool, cause st
 		if upgrade {
 			s.stopUsing(r, "rights")
 		}
-		err := r.p.Get(gpusvm.GetOptions{ReadOnly: !f.Write, Owner: s.owner()})
+		err := r.p.Get(gpusvm.GetOptions{ReadOnly: !f.Write, Owner: s.owner(), Cause: cause})
 		if errors.Is(err, mm.EOPNOTSUPP) && try < mapTries {
-			if err := s.g.Evict(r.r); err != nil {
+			if err := s.g.Evict(r.r, cause); err != nil {
 				return err
 			}
 			mode = migrateNone

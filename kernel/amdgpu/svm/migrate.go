@@ -18,21 +18,23 @@ const migrateTries = 3
 
 // bo is a VRAM buffer that backs pages of a process (amdgpu_svm_bo).
 type bo struct {
-	gpu   *GPU
-	b     *ttm.BO
-	dm    *pagemap.Devmem
-	idx   []uint64 // VRAM pages; fixed for the BO's life
-	fence *fence.Fence
-	space mm.Space
-	s     *SVM
+	gpu        *GPU
+	b          *ttm.BO
+	dm         *pagemap.Devmem
+	idx        []uint64 // VRAM pages; fixed for the BO's life
+	fence      *fence.Fence
+	space      mm.Space
+	s          *SVM
+	start, end uint64 // of the range it was made for
 }
 
 // migrate moves r's pages where mode and attributes want them. That it does not work out is no error: the pages are
 // mapped where they are. svmLock is held.
 func (s *SVM) migrate(r *svmRange, a Attrs, mode migrateMode, cause string) {
 	if mode == migrateToSystem {
-		err := s.g.Evict(r.r)
-		s.event(EvMigrateToRAM, r.r.Start, r.r.End, cause, err)
+		if err := s.g.Evict(r.r, cause); err != nil {
+			s.event(EvMigrateToRAM, r.r.Start, r.r.End, cause, err)
+		}
 		return
 	}
 	toVRAM := mode == migrateToVRAM || mode == migratePreferred && a.Preferred != LocSysmem && a.Preferred != LocUndefined
@@ -51,7 +53,7 @@ func (s *SVM) migrate(r *svmRange, a Attrs, mode migrateMode, cause string) {
 			break
 		}
 		// Some pages are held or in another device's memory: bring them home, then move all.
-		if s.g.Evict(r.r) != nil {
+		if s.g.Evict(r.r, cause) != nil {
 			break
 		}
 	}
@@ -63,7 +65,7 @@ func (s *SVM) migrate(r *svmRange, a Attrs, mode migrateMode, cause string) {
 
 // populate allocates a BO of r's size and moves the pages in (populate_mm).
 func (s *SVM) populate(r *svmRange) error {
-	b, err := s.newBO(r.r.Size())
+	b, err := s.newBO(r.r.Start, r.r.End)
 	if err != nil {
 		return err
 	}
@@ -82,8 +84,9 @@ func (s *SVM) populate(r *svmRange) error {
 	return s.gpu.Pages.MigrateToDevmem(b.dm, s.cfg.Space, r.r.Start, r.r.End, pagemap.Options{Timeslice: faultTimeslice, AllowOwn: true})
 }
 
-func (s *SVM) newBO(size uint64) (*bo, error) {
-	b := &bo{gpu: s.gpu, space: s.cfg.Space, s: s}
+func (s *SVM) newBO(start, end uint64) (*bo, error) {
+	size := end - start
+	b := &bo{gpu: s.gpu, space: s.cfg.Space, s: s, start: start, end: end}
 	if s.gpu.policy == EvictFence {
 		work := s.gpu.evict.NewWork(b.evictForFence)
 		b.fence = s.gpu.fences.New("svm bo eviction", func() { work.Queue() })
@@ -113,6 +116,7 @@ func (b *bo) evictForFence() {
 	for b.gpu.Pages.EvictToRAM(b.dm) != nil {
 		b.gpu.world.Sleep(time.Millisecond)
 	}
+	b.s.event(EvEvict, b.start, b.end, "TTM eviction", nil)
 	b.fence.Signal()
 }
 
@@ -127,8 +131,13 @@ func (b *bo) EvictFlags(*ttm.BO) []ttm.Domain {
 
 func (b *bo) Move(*ttm.BO, ttm.Domain) error {
 	err := b.gpu.Pages.EvictToRAM(b.dm)
-	b.s.event(EvEvict, 0, 0, "TTM eviction", err)
+	b.s.event(EvEvict, b.start, b.end, "TTM eviction", err)
 	return err
+}
+
+// WentHome makes bo a pagemap.Observer.
+func (b *bo) WentHome(_ *pagemap.Devmem, start, end uint64, cause string, err error) {
+	b.s.event(EvMigrateToRAM, start, end, cause, err)
 }
 
 func (b *bo) Valuable(*ttm.BO) bool {

@@ -37,7 +37,7 @@ func (s *SVM) dissolve(r *svmRange, cause string) (stopped bool, err error) {
 		}
 		s.suppressRestore(r)
 	}
-	if err := s.g.Evict(r.r); err != nil {
+	if err := s.g.Evict(r.r, cause); err != nil {
 		if !s.cfg.XNACK && !s.cfg.Mistakes.RealignLeavesCounter {
 			s.allowRestore(r)
 		}
@@ -103,7 +103,7 @@ func (s *SVM) invalidateInterval(start, end uint64) error {
 	for _, g := range s.g.Ranges(start, end) {
 		r := of(g)
 		if g.Start < start || g.End > end {
-			if err := s.g.Evict(g); err != nil {
+			if err := s.g.Evict(g, "attribute boundary"); err != nil {
 				return err
 			}
 			s.removeRange(r)

@@ -37,7 +37,7 @@ func (s *SVM) collect(j job) {
 	}
 	partial := r.Flags()&gpusvm.FlagPartialUnmap != 0
 	if partial {
-		s.g.Evict(r) // what is in VRAM outside of the hole must not go with the range
+		s.g.Evict(r, "munmap") // what is in VRAM outside of the hole must not go with the range
 	}
 	s.event(EvCollect, r.Start, r.End, "munmap", nil)
 	s.removeRange(j.r)

@@ -12,8 +12,9 @@ import (
 const retryDelay = 10 * time.Microsecond
 
 // resolve makes the page of addr accessible to the CPU (handle_mm_fault, until it succeeds). mmap_lock is held for
-// reading. keepDevice, if not nil, accepts a device-private entry of that owner as it is.
-func (s *Space) resolve(addr uint64, write bool, keepDevice any) error {
+// reading. keepDevice, if not nil, accepts a device-private entry of that owner as it is; cause is
+// told to the drivers of others.
+func (s *Space) resolve(addr uint64, write bool, keepDevice any, cause string) error {
 	m := s.mem
 	page := addr >> mm.PageShift
 	for {
@@ -43,7 +44,7 @@ func (s *Space) resolve(addr uint64, write bool, keepDevice any) error {
 			m.unlock()
 			return nil
 		case p.state == pteDevice:
-			err = s.deviceFault(addr, p)
+			err = s.deviceFault(addr, p, cause)
 		case write && !p.writable:
 			err = s.writeFault(page, p)
 		default:
@@ -111,7 +112,7 @@ func (s *Space) writeFault(page uint64, p *pte) error {
 }
 
 // deviceFault asks the driver to bring a device-private page back; called with the PTL held, returns without.
-func (s *Space) deviceFault(addr uint64, p *pte) error {
+func (s *Space) deviceFault(addr uint64, p *pte, cause string) error {
 	m := s.mem
 	f := p.folio
 	f.ref++
@@ -123,7 +124,7 @@ func (s *Space) deviceFault(addr uint64, p *pte) error {
 		m.unlock()
 		var err error
 		if same {
-			err = f.pm.ops.MigrateToRAM(s, addr, f)
+			err = f.pm.ops.MigrateToRAM(s, addr, f, cause)
 		}
 		f.lock.Unlock()
 		if err != nil {
@@ -157,7 +158,7 @@ func (s *Space) Fault(r *mm.FaultRequest) ([]mm.PFN, error) {
 			return nil, mm.EFAULT
 		}
 		if r.Fault {
-			if err := s.resolve(addr, r.Write, r.Owner); err != nil {
+			if err := s.resolve(addr, r.Write, r.Owner, r.Cause); err != nil {
 				return nil, err
 			}
 		}
@@ -196,7 +197,7 @@ func (s *Space) access(addr uint64, write bool, fn func(b []byte)) error {
 	s.mmap.RLock()
 	defer s.mmap.RUnlock()
 	for {
-		switch err := s.resolve(addr, write, nil); err {
+		switch err := s.resolve(addr, write, nil, mm.CPUFault); err {
 		case nil:
 		case mm.EFAULT, mm.EPERM:
 			return mm.ErrSIGSEGV

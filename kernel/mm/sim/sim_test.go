@@ -76,7 +76,7 @@ func (d *device) out(g mm.Migration) {
 	g.Finalize()
 }
 
-func (d *device) toRAM(s mm.Space, addr uint64, page mm.Folio) error {
+func (d *device) toRAM(s mm.Space, addr uint64, page mm.Folio, _ string) error {
 	a := addr &^ (mm.PageSize - 1)
 	g, err := s.MigrateSetup(&mm.MigrateRequest{Start: a, End: a + mm.PageSize, Select: mm.SelectDevicePrivate, Owner: d, FaultPage: page})
 	if err != nil {
@@ -320,7 +320,7 @@ func TestTimesliceSpinsTheCPU(t *testing.T) {
 		s := m.NewSpace("p")
 		d := newDevice(w, m, 1)
 		until := 5 * time.Millisecond
-		slow := m.NewPagemap("slow", 1, mm.PagemapOps{Free: func(uint64, any) {}, MigrateToRAM: func(sp mm.Space, a uint64, f mm.Folio) error {
+		slow := m.NewPagemap("slow", 1, mm.PagemapOps{Free: func(uint64, any) {}, MigrateToRAM: func(sp mm.Space, a uint64, f mm.Folio, _ string) error {
 			if w.Now() < until {
 				return nil
 			}
