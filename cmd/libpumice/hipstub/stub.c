@@ -1,25 +1,14 @@
-// libamdhip64.so: what a HIP program is linked with. It holds no runtime, only the exported names (trampolines, see the generated file) and the
-// registration of fat binaries, which runs before main in every program and library. The Go library behind it is opened at the first real call.
-//
-// Rules:
-//   - Registration starts nothing: it makes lists, which the library gets when it is opened.
-//   - A child forked before the library is opened can open it itself. A child forked after that has lost Go's threads: every call
-//     answers hipErrorNotInitialized.
-//   - The library is opened with asynchronous signals blocked, so that Go's threads have them blocked for good: a handler that the program
-//     installed without SA_ONSTACK must not run on one.
-#define _GNU_SOURCE
-#include "stub.h"
+// libamdhip64.so: what a HIP program is linked with. It holds no runtime, only the exported names and the registration of fat binaries, which runs
+// before main in every program and library: it makes lists, which libpumice.so gets when it is opened. ../lazystub/lazy.h has the rules.
+#include "../lazystub/lazy.h"
 
-#include <dlfcn.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
-enum { SUCCESS = 0, INVALID_VALUE = 1, NOT_INITIALIZED = 3, NOT_SUPPORTED = 801 };
+enum { NOT_INITIALIZED = 3, NOT_SUPPORTED = 801 };
+
+const char lazy_self[] = "libamdhip64.so", lazy_missing_answer[] = "hipErrorNotSupported";
 
 struct record {
     struct record *next;
@@ -39,24 +28,13 @@ struct binary {
     int gone;
 };
 
-static pthread_mutex_t mu = PTHREAD_MUTEX_INITIALIZER; // guards all that follows, and opening
-static struct binary *binaries, **last_binary = &binaries;
-static void *library;
-static int failed, orphan;
-static unsigned char told[4096];
+static struct binary *binaries, **last_binary = &binaries; // under the lock, as is all that hangs on it
 
 static uintptr_t (*register_fat_binary)(void *);
 static void (*register_function)(uintptr_t, void *, const char *);
 static void (*register_var)(uintptr_t, void *, const char *, uint64_t);
 static void (*register_managed)(uintptr_t, void *, void *, const char *, uint64_t, uint32_t);
 static void (*unregister)(uintptr_t);
-
-static void say(const char *what, const char *detail) {
-    char line[1024];
-    int n = snprintf(line, sizeof line, "pumice: %s%s%s\n", what, detail ? ": " : "", detail ? detail : "");
-    if (n >= (int)sizeof line) n = sizeof line - 1;
-    if (write(STDERR_FILENO, line, (size_t)n) < 0) return;
-}
 
 static void replay_record(struct binary *b, struct record *r) {
     switch (r->kind) {
@@ -71,78 +49,17 @@ static void replay(struct binary *b) {
     for (struct record *r = b->first; r; r = r->next) replay_record(b, r);
 }
 
-static void before_fork(void) { pthread_mutex_lock(&mu); }
-static void after_fork_parent(void) { pthread_mutex_unlock(&mu); }
-static void after_fork_child(void) {
-    if (library) {
-        orphan = 1;
-        for (size_t i = 0; i < pumice_hip_count; i++) pumice_hip_table[i] = pumice_hip_lazy_entry(i);
-    }
-    pthread_mutex_unlock(&mu);
-}
-
-__attribute__((constructor(101))) static void constructor(void) {
-    pthread_atfork(before_fork, after_fork_parent, after_fork_child);
-}
-
-// library_path looks beside this file, and one folder up.
-static int library_path(char *path, size_t n) {
-    const char *env = getenv("PUMICE_LIBRARY");
-    if (env) return snprintf(path, n, "%s", env) < (int)n;
-    Dl_info info;
-    if (!dladdr((void *)library_path, &info) || !info.dli_fname) return 0;
-    char dir[4096];
-    if (!realpath(info.dli_fname, dir)) return 0;
-    char *slash = strrchr(dir, '/');
-    if (!slash) return 0;
-    *slash = 0;
-    static const char *const where[] = {"", "/.."};
-    for (size_t i = 0; i < 2; i++)
-        if (snprintf(path, n, "%s%s/libpumice.so", dir, where[i]) < (int)n && access(path, R_OK) == 0) return 1;
-    return 0;
-}
-
-static void *need(const char *name) {
-    void *f = dlsym(library, name);
-    if (!f) {
-        say("libpumice.so has no function", name);
-        failed = 1;
-    }
-    return f;
-}
-
-// open_library is called with mu held.
-static void open_library(void) {
-    char path[4200];
-    if (!library_path(path, sizeof path)) {
-        say("libpumice.so is not beside libamdhip64.so", NULL);
-        failed = 1;
-        return;
-    }
-    sigset_t set, old;
-    sigfillset(&set);
-    static const int keep[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGURG, SIGPROF};
-    for (size_t i = 0; i < sizeof keep / sizeof *keep; i++) sigdelset(&set, keep[i]);
-    pthread_sigmask(SIG_BLOCK, &set, &old);
-    void *h = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!h) {
-        say("cannot open the library", dlerror());
-        failed = 1;
-    } else {
-        library = h;
-        void (*face)(int) = (void (*)(int))need("pumice_hip_face");
-        register_fat_binary = (uintptr_t(*)(void *))need("pumice_hip_register_fat_binary");
-        register_function = (void (*)(uintptr_t, void *, const char *))need("pumice_hip_register_function");
-        register_var = (void (*)(uintptr_t, void *, const char *, uint64_t))need("pumice_hip_register_var");
-        register_managed = (void (*)(uintptr_t, void *, void *, const char *, uint64_t, uint32_t))need("pumice_hip_register_managed");
-        unregister = (void (*)(uintptr_t))need("pumice_hip_unregister");
-        if (!failed) {
-            face(PUMICE_HIP_FACE);
-            for (struct binary *b = binaries; b; b = b->next)
-                if (!b->gone) replay(b);
-        }
-    }
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+void lazy_opened(void) {
+    void (*face)(int) = (void (*)(int))lazy_need("pumice_hip_face");
+    register_fat_binary = (uintptr_t(*)(void *))lazy_need("pumice_hip_register_fat_binary");
+    register_function = (void (*)(uintptr_t, void *, const char *))lazy_need("pumice_hip_register_function");
+    register_var = (void (*)(uintptr_t, void *, const char *, uint64_t))lazy_need("pumice_hip_register_var");
+    register_managed = (void (*)(uintptr_t, void *, void *, const char *, uint64_t, uint32_t))lazy_need("pumice_hip_register_managed");
+    unregister = (void (*)(uintptr_t))lazy_need("pumice_hip_unregister");
+    if (!lazy_usable()) return;
+    face(PUMICE_HIP_FACE);
+    for (struct binary *b = binaries; b; b = b->next)
+        if (!b->gone) replay(b);
 }
 
 static int not_supported(void) { return NOT_SUPPORTED; }
@@ -159,26 +76,8 @@ static int returns_text(const char *name) {
 }
 static const char *not_there(void) { return "hipErrorNotSupported"; }
 
-// pumice_hip_resolve is called by a trampoline that has no target yet, with all argument registers saved. It returns where to go.
-void *pumice_hip_resolve(size_t i) {
-    void *f = returns_text(pumice_hip_names[i]) ? (void *)no_text : (void *)not_initialized;
-    pthread_mutex_lock(&mu);
-    if (!orphan) {
-        if (!library && !failed) open_library();
-        if (library && !failed) {
-            f = dlsym(library, pumice_hip_targets[i]);
-            if (f) {
-                __atomic_store_n(&pumice_hip_table[i], f, __ATOMIC_RELEASE);
-            } else {
-                if (!told[i]) say("not implemented, answered with hipErrorNotSupported", pumice_hip_names[i]);
-                told[i] = 1;
-                f = returns_text(pumice_hip_names[i]) ? (void *)not_there : (void *)not_supported;
-            }
-        }
-    }
-    pthread_mutex_unlock(&mu);
-    return f;
-}
+void *lazy_missing(const char *name) { return returns_text(name) ? (void *)not_there : (void *)not_supported; }
+void *lazy_not_initialized(const char *name) { return returns_text(name) ? (void *)no_text : (void *)not_initialized; }
 
 // Registration.
 
@@ -187,11 +86,11 @@ EXPORT void *__hipRegisterFatBinary(void *wrapper) {
     if (!b) return NULL;
     b->wrapper = wrapper;
     b->last = &b->first;
-    pthread_mutex_lock(&mu);
+    lazy_lock();
     *last_binary = b;
     last_binary = &b->next;
-    if (library && !failed && !orphan) replay(b);
-    pthread_mutex_unlock(&mu);
+    if (lazy_usable()) replay(b);
+    lazy_unlock();
     return b;
 }
 
@@ -201,11 +100,11 @@ static void add(struct binary *b, struct record r) {
     if (!p) return;
     *p = r;
     p->next = NULL;
-    pthread_mutex_lock(&mu);
+    lazy_lock();
     *b->last = p;
     b->last = &p->next;
-    if (library && !failed && !orphan && b->handle) replay_record(b, p);
-    pthread_mutex_unlock(&mu);
+    if (lazy_usable() && b->handle) replay_record(b, p);
+    lazy_unlock();
 }
 
 EXPORT void __hipRegisterFunction(void *b, void *key, char *device, const char *name, unsigned limit, void *tid, void *bid, void *bd, void *gd, int *ws) {
@@ -240,10 +139,10 @@ EXPORT void __hipRegisterSurface(void *b, void *var, char *host_name, char *name
 EXPORT void __hipUnregisterFatBinary(void *h) {
     struct binary *b = h;
     if (!b) return;
-    pthread_mutex_lock(&mu);
+    lazy_lock();
     b->gone = 1;
-    uintptr_t handle = library && !failed && !orphan ? b->handle : 0;
-    pthread_mutex_unlock(&mu);
+    uintptr_t handle = lazy_usable() ? b->handle : 0;
+    lazy_unlock();
     if (handle) unregister(handle);
 }
 

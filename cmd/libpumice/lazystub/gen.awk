@@ -27,7 +27,7 @@ done { next }
     # All our operations on signals and indices are sequentially consistent, which satisfies every memory order that a name asks for.
     if (face == "hsa") sub(/_(relaxed|scacquire|screlease|scacq_screl|acquire|release|acq_rel)$/, "", target)
     names[count] = name; targets[count] = target
-    printf ".globl %s\n.type %s,@function\n.p2align 4\n%s:\n jmp *pumice_hip_table+%d(%%rip)\n.size %s,.-%s\n", name, name, name, 8 * count, name, name > s
+    printf ".globl %s\n.type %s,@function\n.p2align 4\n%s:\n jmp *lazy_table+%d(%%rip)\n.size %s,.-%s\n", name, name, name, 8 * count, name, name > s
     count++
 }
 END {
@@ -39,17 +39,17 @@ END {
     print ".p2align 4\nresolve:\n pushq %rax\n pushq %rdi\n pushq %rsi\n pushq %rdx\n pushq %rcx\n pushq %r8\n pushq %r9\n pushq %r10\n pushq %rbp\n movq %rsp,%rbp" > s
     print " movq 72(%rsp),%rdi\n subq $128,%rsp\n andq $-16,%rsp" > s
     for (i = 0; i < 8; i++) printf " movups %%xmm%d,%d(%%rsp)\n", i, 16 * i > s
-    print " call pumice_hip_resolve@PLT\n movq %rax,%r11" > s
+    print " call lazy_resolve@PLT\n movq %rax,%r11" > s
     for (i = 0; i < 8; i++) printf " movups %d(%%rsp),%%xmm%d\n", 16 * i, i > s
     print " movq %rbp,%rsp\n popq %rbp\n popq %r10\n popq %r9\n popq %r8\n popq %rcx\n popq %rdx\n popq %rsi\n popq %rdi\n popq %rax\n addq $8,%rsp\n jmp *%r11" > s
-    print ".globl pumice_hip_lazy_entry\n.hidden pumice_hip_lazy_entry\npumice_hip_lazy_entry:\n leaq lazy(%rip),%rax\n shlq $4,%rdi\n addq %rdi,%rax\n ret" > s
-    print ".data\n.p2align 3\n.globl pumice_hip_table\n.hidden pumice_hip_table\npumice_hip_table:" > s
+    print ".globl lazy_entry\n.hidden lazy_entry\nlazy_entry:\n leaq lazy(%rip),%rax\n shlq $4,%rdi\n addq %rdi,%rax\n ret" > s
+    print ".data\n.p2align 3\n.globl lazy_table\n.hidden lazy_table\nlazy_table:" > s
     for (i = 0; i < count; i++) printf " .quad lazy+%d\n", 16 * i > s
-    print ".section .data.rel.ro,\"aw\"\n.p2align 3\n.globl pumice_hip_names\n.hidden pumice_hip_names\npumice_hip_names:" > s
+    print ".section .data.rel.ro,\"aw\"\n.p2align 3\n.globl lazy_names\n.hidden lazy_names\nlazy_names:" > s
     for (i = 0; i < count; i++) printf " .quad n%d\n", i > s
-    print ".globl pumice_hip_targets\n.hidden pumice_hip_targets\npumice_hip_targets:" > s
+    print ".globl lazy_targets\n.hidden lazy_targets\nlazy_targets:" > s
     for (i = 0; i < count; i++) printf " .quad t%d\n", i > s
-    printf ".globl pumice_hip_count\n.hidden pumice_hip_count\npumice_hip_count: .quad %d\n.section .rodata\n", count > s
+    printf ".globl lazy_count\n.hidden lazy_count\nlazy_count: .quad %d\n.section .rodata\n", count > s
     for (i = 0; i < count; i++) printf "n%d: .asciz \"%s\"\nt%d: .asciz \"%s\"\n", i, names[i], i, targets[i] > s
     print ".section .note.GNU-stack,\"\",@progbits" > s
 }
