@@ -140,6 +140,36 @@ func (q *HostQueue) Copy(dst, src uint64, rect Rect, async bool) (*Event, error)
 	return nil, q.staged(d, s, &rect)
 }
 
+// CopyLater is a command that copies a rectangle when the stream has come so far, whatever kind of memory it is: the content of pageable memory is
+// read and written then, not before the call returns.
+func (q *HostQueue) CopyLater(dst, src uint64, rect Rect) error {
+	if rect.Width == 0 || rect.Height == 0 || rect.Depth == 0 {
+		return nil
+	}
+	rt := q.dev.rt
+	d, err := rt.locate(dst, span(&rect, rect.DstPitch, rect.DstSlice))
+	if err != nil {
+		return err
+	}
+	s, err := rt.locate(src, span(&rect, rect.SrcPitch, rect.SrcSlice))
+	if err != nil {
+		return err
+	}
+	rect = rect.collapse()
+	if d.dev != 0 && s.dev != 0 {
+		_, err := q.engineCopy(d, s, &rect)
+		return err
+	}
+	_, err = q.Host(func() error {
+		if d.cpu != 0 && s.cpu != 0 {
+			rect.each(func(do, so uint64) { CopyHost(d.cpu+do, s.cpu+so, rect.Width) })
+			return nil
+		}
+		return q.staged(d, s, &rect)
+	})
+	return err
+}
+
 // settle waits for everything that a command added now would be ordered after.
 func (q *HostQueue) settle() error {
 	evs, err := q.implicit()
@@ -232,7 +262,7 @@ func (q *HostQueue) staged(d, s place, rect *Rect) error {
 	if err != nil {
 		return err
 	}
-	defer q.dev.rt.Free(stage)
+	defer q.dev.rt.drop(stage)
 	h := q.dev.rt.HSA
 	var first error
 	rect.each(func(do, so uint64) {

@@ -175,25 +175,12 @@ func (q *HostQueue) launch(k *Kernel, l *Launch) (*Event, error) {
 	// Packet and arguments go together: the ring of arguments is given back in the order of packets.
 	hw.args.mu.Lock()
 	defer hw.args.mu.Unlock()
-	args, err := hw.args.take(hw.q, k.argSize, uint64(k.KernargSegmentAlign))
+	args, err := hw.args.take(hw.q, k.argSize, uint64(k.KernargSegmentAlign), nil)
 	if err != nil {
 		return nil, q.submitError(err)
 	}
 	k.fill(args, l, hw, heap)
-	dims := uint16(1)
-	if l.Grid.Y > 1 || l.Block.Y > 1 {
-		dims = 2
-	}
-	if l.Grid.Z > 1 || l.Block.Z > 1 {
-		dims = 3
-	}
-	p := aql.Raw(aql.DispatchPacket{
-		Header: aql.MakeHeader(aql.KernelDispatch, !l.AnyOrder, aql.ScopeSystem, aql.ScopeSystem), Setup: dims,
-		WorkgroupSizeX: uint16(l.Block.X), WorkgroupSizeY: uint16(l.Block.Y), WorkgroupSizeZ: uint16(l.Block.Z),
-		GridSizeX: l.Grid.X, GridSizeY: l.Grid.Y, GridSizeZ: l.Grid.Z,
-		PrivateSegmentSize: k.privateSize(), GroupSegmentSize: k.GroupSegmentFixedSize + l.SharedMem,
-		KernelObject: k.object, KernargAddress: args.addr, CompletionSignal: done,
-	})
+	p := k.packet(l, args.addr, done)
 	pkts = append(pkts, &p)
 	idx, err := hw.q.Submit(pkts...)
 	if err != nil {
@@ -202,6 +189,24 @@ func (q *HostQueue) launch(k *Kernel, l *Launch) (*Event, error) {
 	hw.args.used(idx)
 	q.tail = tail{ev: e, aql: true}
 	return e, nil
+}
+
+// packet makes the dispatch packet of a launch.
+func (k *Kernel) packet(l *Launch, args uint64, done aql.SignalHandle) aql.Packet {
+	dims := uint16(1)
+	if l.Grid.Y > 1 || l.Block.Y > 1 {
+		dims = 2
+	}
+	if l.Grid.Z > 1 || l.Block.Z > 1 {
+		dims = 3
+	}
+	return aql.Raw(aql.DispatchPacket{
+		Header: aql.MakeHeader(aql.KernelDispatch, !l.AnyOrder, aql.ScopeSystem, aql.ScopeSystem), Setup: dims,
+		WorkgroupSizeX: uint16(l.Block.X), WorkgroupSizeY: uint16(l.Block.Y), WorkgroupSizeZ: uint16(l.Block.Z),
+		GridSizeX: l.Grid.X, GridSizeY: l.Grid.Y, GridSizeZ: l.Grid.Z,
+		PrivateSegmentSize: k.privateSize(), GroupSegmentSize: k.GroupSegmentFixedSize + l.SharedMem,
+		KernelObject: k.object, KernargAddress: args, CompletionSignal: done,
+	})
 }
 
 // needs reports whether the kernel has a hidden argument of a kind.
@@ -340,8 +345,8 @@ const (
 	kernargChunk  = kernargRing / kernargChunks
 )
 
-// take returns n bytes. mu is held.
-func (r *kernargs) take(q *hsa.Queue, n, align uint64) (kernarg, error) {
+// take returns n bytes. mu is held. flush, if not nil, submits the packets that use what was taken before: it is called when the chunk is full.
+func (r *kernargs) take(q *hsa.Queue, n, align uint64, flush func() error) (kernarg, error) {
 	align = max(align, 64)
 	if align&(align-1) != 0 {
 		return kernarg{}, fail(ErrInvalidKernel, "kernarg alignment %d", align)
@@ -364,6 +369,11 @@ func (r *kernargs) take(q *hsa.Queue, n, align uint64) (kernarg, error) {
 	}
 	off := (r.off + align - 1) &^ (align - 1)
 	if off+n > uint64(r.cur+1)*kernargChunk {
+		if flush != nil {
+			if err := flush(); err != nil {
+				return kernarg{}, err
+			}
+		}
 		// Leave the chunk behind: a marker tells when all that used it has run. Then wait for the next one's.
 		e, err := r.d.newEvent(nil)
 		if err != nil {

@@ -134,6 +134,13 @@ func (r *Runtime) Free(m *Memory) error {
 	return r.HSA.Free(m.mem)
 }
 
+// drop frees a memory object that no device uses any more, without waiting for one.
+func (r *Runtime) drop(m *Memory) {
+	if _, ok := r.memory.LoadAndDelete(m.mem); ok {
+		_ = r.HSA.Free(m.mem)
+	}
+}
+
 // Available returns free and total bytes of video memory.
 func (d *Device) Available() (free, total uint64, err error) {
 	total, _ = d.Agent.Node.LocalMemory()
