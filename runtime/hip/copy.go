@@ -90,25 +90,34 @@ func (a *API) Memcpy3D(t *Thread, p *Memcpy3DParms, s uintptr, async bool) Error
 	if e != Success {
 		return e
 	}
+	dst, src, rect, e := a.place3D(p)
+	if e != Success {
+		return e
+	}
+	_, err := q.Copy(dst, src, rect, async)
+	return a.fromErr(err)
+}
+
+// place3D finds where the box of a copy is on both sides.
+func (a *API) place3D(p *Memcpy3DParms) (dst, src uint64, rect clr.Rect, _ Error) {
 	if p.SrcArray != 0 || p.DstArray != 0 {
 		//fidelity: refused hipMemcpy3D with arrays: there are no arrays
-		return ErrNotSupported
+		return 0, 0, rect, ErrNotSupported
 	}
 	x := p.Extent
 	if x.Width == 0 || x.Height == 0 || x.Depth == 0 {
-		return Success
+		return 0, 0, rect, Success
 	}
 	if p.SrcPtr.Ptr == 0 || p.DstPtr.Ptr == 0 {
-		return ErrInvalidValue
+		return 0, 0, rect, ErrInvalidValue
 	}
 	if p.SrcPtr.Pitch < x.Width || p.DstPtr.Pitch < x.Width {
-		return ErrInvalidPitchValue
+		return 0, 0, rect, ErrInvalidPitchValue
 	}
 	ss, ds := p.SrcPtr.Pitch*max(p.SrcPtr.YSize, x.Height), p.DstPtr.Pitch*max(p.DstPtr.YSize, x.Height)
-	src := uint64(p.SrcPtr.Ptr) + p.SrcPos.X + p.SrcPos.Y*p.SrcPtr.Pitch + p.SrcPos.Z*ss
-	dst := uint64(p.DstPtr.Ptr) + p.DstPos.X + p.DstPos.Y*p.DstPtr.Pitch + p.DstPos.Z*ds
-	_, err := q.Copy(dst, src, clr.Rect{Width: x.Width, Height: x.Height, Depth: x.Depth, DstPitch: p.DstPtr.Pitch, SrcPitch: p.SrcPtr.Pitch, DstSlice: ds, SrcSlice: ss}, async)
-	return a.fromErr(err)
+	src = uint64(p.SrcPtr.Ptr) + p.SrcPos.X + p.SrcPos.Y*p.SrcPtr.Pitch + p.SrcPos.Z*ss
+	dst = uint64(p.DstPtr.Ptr) + p.DstPos.X + p.DstPos.Y*p.DstPtr.Pitch + p.DstPos.Z*ds
+	return dst, src, clr.Rect{Width: x.Width, Height: x.Height, Depth: x.Depth, DstPitch: p.DstPtr.Pitch, SrcPitch: p.SrcPtr.Pitch, DstSlice: ds, SrcSlice: ss}, Success
 }
 
 // Memcpy2DParms is hip_Memcpy2D.
