@@ -63,7 +63,7 @@ type dispatchSched struct {
 	resident  int      // started and not finished
 	running   int      // of these: on a worker now
 	ready     []*group // resident, gave their turn away
-	blocked   []*group // resident, wait for a page or are halted
+	blocked   []*group // resident, wait for a page or for GWS, or are halted
 	goal      int      // resident groups wanted
 	turns     int      // given away since a group last finished or goal grew
 	suspended bool
@@ -175,7 +175,7 @@ type outcome uint8
 const (
 	groupNew     outcome = iota
 	groupYields          // a wave sleeps or ran out of fuel
-	groupBlocked         // every wave that is left waits for a page or is halted
+	groupBlocked         // every wave that is left waits for a page or for GWS, or is halted
 	groupFinished
 )
 
@@ -253,6 +253,10 @@ func (c *cus) take(g *group, o outcome) *dispatch {
 	case groupBlocked:
 		if g.pages && k.vm.flushes.Load() != g.flushes {
 			g.unpage()
+			s.ready = append(s.ready, g)
+			break
+		}
+		if len(g.waits) > 0 && g.released() {
 			s.ready = append(s.ready, g)
 			break
 		}
@@ -396,6 +400,7 @@ func (c *cus) discard(k *dispatch) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := &k.sched
+	k.vm.gws.drop(k)
 	for _, l := range [][]*group{s.ready, s.blocked} {
 		for _, g := range l {
 			c.units[g.unit] = c.units[g.unit].minus(k.cost)

@@ -18,6 +18,7 @@ const (
 	waveReady   waveState = iota
 	waveBarrier           // at s_barrier
 	wavePage              // for a page (retry fault)
+	waveGWS               // at a barrier or semaphore of the grid
 	waveHalted            // for ever: fault, or s_sethalt
 	waveEnded
 )
@@ -41,6 +42,7 @@ type group struct {
 	flushes uint64 // of the VMID when the turn began
 
 	barriers [numBarriers]barrier
+	waits    map[int]*gwsWait // of the waves in state waveGWS
 
 	untold map[int]aql.QueueError // fatal traps that the trap handler was entered for, by wave, until it sends its message
 }
@@ -56,6 +58,7 @@ const fuel = 1 << 15
 func (g *group) turn(e engine.Worker) outcome {
 	if g.fresh {
 		clear(g.untold)
+		clear(g.waits)
 		g.launch()
 		g.fresh = false
 	}
@@ -63,6 +66,7 @@ func (g *group) turn(e engine.Worker) outcome {
 	for {
 		yields := false
 		g.flushes = k.vm.flushes.Load()
+		g.released()
 		for i := range g.n {
 			if g.states[i] != waveReady {
 				continue
@@ -89,6 +93,8 @@ func (g *group) turn(e engine.Worker) outcome {
 				g.arrive(barrierWorkgroup)
 				g.await(i, barrierWorkgroup)
 			case ir.ExitBarrierSignal: // waits
+			case ir.ExitGWS:
+				g.gws(w, w.Arg)
 			case ir.ExitSleep, ir.ExitFuel, ir.ExitMsg:
 				yields = true
 			case ir.ExitTrap:

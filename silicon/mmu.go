@@ -34,6 +34,7 @@ type vm struct {
 	guard   sync.RWMutex
 	ctx     atomic.Pointer[vmState]
 	flushes atomic.Uint64 // TLB flushes so far
+	gws     gws
 }
 
 func retryable(err error) bool {
@@ -57,6 +58,7 @@ func (d *Device) SetVMID(vmid uint32, c *VMContext) error {
 	v := &d.vms[vmid]
 	old := v.ctx.Load()
 	if c == nil {
+		_ = d.SetGWS(vmid, 0)
 		v.ctx.Store(nil)
 		d.FlushTLB(vmid)
 		if old != nil {

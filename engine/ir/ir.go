@@ -185,6 +185,7 @@ const (
 	ExitMsg                // s_sendmsg with an effect on scheduling (DEALLOC_VGPRS is not one)
 	ExitICache             // s_icache_inv
 	ExitBarrierSignal      // gfx12 s_barrier_signal/wait/join/init/leave: Imm holds sub-op<<32 | id
+	ExitGWS                // ds_gws_*: Imm holds sub-op<<32 | register<<16 | offset (lift.GWSInit ...)
 )
 
 // TermKind is the kind of a block terminator.

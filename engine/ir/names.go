@@ -70,7 +70,7 @@ func (a AtomicOp) String() string { return name(atomicNames[:], int(a), "atomic"
 
 var exitNames = [...]string{ExitNone: "none", ExitEndPgm: "endpgm", ExitBarrier: "barrier", ExitSleep: "sleep", ExitTrap: "trap",
 	ExitHalt: "halt", ExitMode: "mode", ExitIllegal: "illegal", ExitIndirect: "indirect", ExitFetch: "fetch", ExitFuel: "fuel",
-	ExitFault: "fault", ExitMsg: "msg", ExitICache: "icache", ExitBarrierSignal: "barriersignal"}
+	ExitFault: "fault", ExitMsg: "msg", ExitICache: "icache", ExitBarrierSignal: "barriersignal", ExitGWS: "gws"}
 
 func (e Exit) String() string { return name(exitNames[:], int(e), "exit") }
 

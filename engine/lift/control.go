@@ -32,6 +32,7 @@ var flows = map[string]int{
 	"call":    flowEnd | flowResume,
 	"setreg":  flowMode,
 	"mode":    flowEnd | flowResume,
+	"gws":     flowEnd | flowResume,
 }
 
 func ruleName(m *meaning) string { return m.ruleName }
@@ -58,6 +59,7 @@ func addControlRules(r map[string]rule) {
 	r["endpgm"] = func(c *ictx, _ []string) error { c.leave(ir.ExitEndPgm, 0); return nil }
 	r["illegal"] = func(*ictx, []string) error { return errors.New("illegal instruction") }
 	r["leave"] = leaveRule
+	r["gws"] = gwsRule
 	r["setpc"] = func(c *ictx, args []string) error {
 		pc := c.opx(ir.OpAnd, ir.S64, c.reg64(&c.src[0], false), c.c(ir.S64, ^uint64(3)))
 		if len(args) > 0 { // rfe: leaves the trap handler

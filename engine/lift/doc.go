@@ -32,7 +32,7 @@ package lift
 // What has no line in sem/ stops the wave with its name, should it be reached.
 //
 //fidelity: refused isa-images: image_*, buffer and tbuffer format conversions are not lifted
-//fidelity: refused isa-gws: ds_gws_* and GDS need a device-wide resource that the engine does not have
+//fidelity: refused isa-gds: the global data share (DS instructions with the gds bit, other than ds_gws_*) is not modelled
 //fidelity: refused isa-sparse: v_smfmac and v_swmmac
 //fidelity: refused isa-src2: ds_*_src2_*, ds_condxchg32, ds_ordered_count, ds_bvh_stack
 //fidelity: refused isa-interp: v_interp, lds_param_load and exports belong to graphics

@@ -11,6 +11,7 @@ type Chip interface {
 	VRAM() Aperture
 	Doorbells() Aperture
 	SetVMID(vmid uint32, c *silicon.VMContext) error
+	SetGWS(vmid uint32, n int) error
 	FlushTLB(vmid uint32)
 	LoadQueue(id silicon.QueueID, mqd unsafe.Pointer, vmid uint32) error
 	UnloadQueue(id silicon.QueueID, how silicon.Unload) error

@@ -341,6 +341,7 @@ func (p *process) drop(q *queue) error {
 	}
 	if q.pd.gwsQueue == q {
 		q.pd.gwsQueue = nil
+		_ = q.pd.setGWS(false)
 	}
 	q.release()
 	q.mqd.Put()
@@ -480,7 +481,23 @@ func (p *process) getQueueWaveState(a *kfd.GetQueueWaveStateArgs) error {
 	return p.drv.mem.Write(a.CtlStackAddress, kfd.Bytes(&h)[:16])
 }
 
-// allocQueueGWS is ALLOC_QUEUE_GWS.
+// usesGWS reports whether a chip's cooperative kernels meet at GWS resources. On gfx9.4.3 and from gfx11 on they use memory: there
+// ALLOC_QUEUE_GWS is a formality that gives nothing (pqm_set_gws, kfd_process_queue_manager.c).
+func usesGWS(gfxTargetVersion int) bool {
+	return gfxTargetVersion < 90400 || gfxTargetVersion >= 100000 && gfxTargetVersion < 110000
+}
+
+// setGWS gives a process's VMID all GWS resources of the chip, or none.
+func (pd *pdd) setGWS(on bool) error {
+	pr := pd.node.dev.Profile
+	n := 0
+	if on && usesGWS(pr.GfxTargetVersion) {
+		n = pr.Shape.GWS
+	}
+	return pd.node.dev.Chip.SetGWS(uint32(pd.vm.VMID()), n)
+}
+
+// allocQueueGWS is ALLOC_QUEUE_GWS: any number but 0 means all of the chip's.
 func (p *process) allocQueueGWS(a *kfd.AllocQueueGWSArgs) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -497,10 +514,16 @@ func (p *process) allocQueueGWS(a *kfd.AllocQueueGWSArgs) error {
 		if holder != q {
 			return unix.EINVAL
 		}
+		if err := q.pd.setGWS(false); err != nil {
+			return unix.EINVAL
+		}
 		q.pd.gwsQueue, q.gws = nil, false
 	case holder != nil:
 		return unix.EBUSY
 	default:
+		if err := q.pd.setGWS(true); err != nil {
+			return unix.EINVAL
+		}
 		q.pd.gwsQueue, q.gws = q, true
 	}
 	a.FirstGWS = 0
