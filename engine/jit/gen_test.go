@@ -267,7 +267,11 @@ func (g *gen) step() {
 					t[l] = int8(r.IntN(g.f.Lanes+1) - 1)
 				}
 			}
-			g.add(ir.Value{Op: ir.OpPermConst, Type: ir.V32, Aux: t, Args: []ir.ID{g.pick(ir.V32)}})
+			if r.IntN(2) == 0 {
+				g.add(ir.Value{Op: ir.OpMPerm, Type: ir.M, Aux: t, Args: []ir.ID{g.pick(ir.M)}})
+			} else {
+				g.add(ir.Value{Op: ir.OpPermConst, Type: ir.V32, Aux: t, Args: []ir.ID{g.pick(ir.V32)}})
+			}
 		}
 	case 27:
 		one([]ir.Op{ir.OpMbcntLo, ir.OpMbcntHi}[r.IntN(2)], ir.V32, g.pick(ir.S32, ir.S32, ir.V32), g.vec32())
@@ -299,7 +303,9 @@ func (g *gen) address(size uint32, w int) ir.ID {
 	op := func(o ir.Op, a, b ir.ID) ir.ID { return g.add(ir.Value{Op: o, Type: ir.V32, Args: []ir.ID{a, b}}) }
 	lane := g.add(ir.Value{Op: ir.OpLaneID, Type: ir.V32})
 	base := g.c(ir.S32, uint64(r.Uint32N(size/2))&^3)
-	switch r.IntN(6) {
+	switch r.IntN(7) {
+	case 5: // a constant
+		return g.add(ir.Value{Op: ir.OpSplat, Type: ir.V32, Args: []ir.ID{base}})
 	case 0:
 		return g.add(ir.Value{Op: ir.OpVGet, Type: ir.V32, Imm: uint64(r.IntN(g.nv))}) // often out of bounds
 	case 1: // uniform
@@ -330,6 +336,9 @@ func (g *gen) mem() {
 	var off ir.ID
 	if r.IntN(2) == 0 {
 		off = g.address(ldsSize, w)
+		if r.IntN(4) == 0 { // about the end
+			v.Imm = uint64(ldsSize - r.IntN(ldsSize/2))
+		}
 	} else {
 		v.Space = ir.Global
 		base = g.add(ir.Value{Op: ir.OpSGet64, Type: ir.S64, Imm: 30})

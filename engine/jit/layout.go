@@ -23,8 +23,8 @@ const (
 const (
 	frameOp      = 0  // helper operation (ir.ID), or block reached for an exit
 	frameResume  = 8  // where code goes on after a helper
-	frameVA      = 16 // address that missed the TLB
-	frameHost    = 24
+	frameShared  = 16 // high halves of the flat addresses that reach LDS and scratch; a number no address has when there are none
+	framePrivate = 24
 	frameLane    = 64  // laneid table: 64 dwords
 	frameBelowLo = 320 // mbcnt tables: bits below the lane in the low and high mask word
 	frameBelowHi = 576

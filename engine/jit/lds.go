@@ -11,6 +11,9 @@ func (c *compiler) canLDS(v *ir.Value) bool {
 		v.Imm&ir.OffSigned != 0 || int32(v.Imm) < 0 {
 		return false
 	}
+	if _, ok := c.isConst(v.Args[1]); ok {
+		return false
+	}
 	if v.Op == ir.OpStore {
 		t := c.v(v.Args[3]).Type
 		return v.Width == 4 && (t == ir.V32 || t == ir.S32)

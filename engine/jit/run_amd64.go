@@ -111,6 +111,14 @@ func (m *machine) refill(w *wave.Wave, o *operands) bool {
 	return true
 }
 
+// aperture is the high half of the flat addresses of an aperture, or a number that no address has when there is none.
+func aperture(base uint64) uint64 {
+	if base == 0 {
+		return 1 << 32
+	}
+	return base >> 32
+}
+
 // execute runs p from block b until it leaves; fuel runs out as w.Fuel says. w.PC and w.Arg are set for the exit.
 func (m *machine) execute(w *wave.Wave, p *installed, b int) ir.Exit {
 	if err := m.needFrame(p.Frame); err != nil {
@@ -120,6 +128,8 @@ func (m *machine) execute(w *wave.Wave, p *installed, b int) ir.Exit {
 	at := p.code.Addr() + uintptr(p.Entry[b])
 	frame := unsafe.Pointer(&m.frame[0])
 	w.TLB = uint64(uintptr(unsafe.Pointer(&m.tlb.Entries[0])))
+	*(*uint64)(unsafe.Add(frame, frameShared)) = aperture(w.Space.SharedBase)
+	*(*uint64)(unsafe.Add(frame, framePrivate)) = aperture(w.Space.PrivateBase)
 	for {
 		switch rt.Enter(at, w.Base, frame, 0, p.MXCSR) {
 		case retExit:

@@ -138,6 +138,9 @@ func (c *compiler) coldHelper(id ir.ID) (slow, done x86.Label) {
 // waveOp emits an operation that is a segment of its own.
 func (c *compiler) waveOp(id ir.ID) {
 	v := c.v(id)
+	if c.laneOp(id, v) {
+		return
+	}
 	switch v.Op {
 	case ir.OpReadLane:
 		c.readLane(id, v)
@@ -147,6 +150,8 @@ func (c *compiler) waveOp(id ir.ID) {
 		c.writeLane(id, v)
 	case ir.OpPermConst:
 		c.permConst(id, v)
+	case ir.OpMPerm:
+		c.mPerm(id, v)
 	case ir.OpBPermute:
 		c.bpermute(id, v)
 	case ir.OpFDivFmas:
@@ -160,6 +165,10 @@ func (c *compiler) waveOp(id ir.ID) {
 		}
 		if v.Op == ir.OpStore && v.Space == ir.LDS && c.canLDSWide(v) {
 			c.ldsStoreWide(id, v)
+			return
+		}
+		if v.Space == ir.LDS && c.canLDSNarrow(v) {
+			c.ldsNarrow(id, v)
 			return
 		}
 		c.helper(id)

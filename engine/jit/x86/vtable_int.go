@@ -142,4 +142,6 @@ var (
 	VPTESTMQ  = vi("vptestmq", p66|m0F38|w1|evex|fKVM|tFV8, 0x27)
 	VPTESTNMD = vi("vptestnmd", pF3|m0F38|evex|fKVM|tFV4, 0x27)
 	VPTESTNMQ = vi("vptestnmq", pF3|m0F38|w1|evex|fKVM|tFV8, 0x27)
+
+	VPSHUFBITQMB = vi("vpshufbitqmb", p66|m0F38|evex|fKVM|tFVM, 0x8f)
 )
