@@ -32,6 +32,8 @@ type dispatch struct {
 	slot       uint64
 	record     uint64
 	user       []uint32 // user SGPRs, the same for all waves
+	proto      [isa.NumSRegs]uint32
+	ids        itemIDs // of a full work-group
 	mode       uint32
 	status     uint32
 	private    uint32
@@ -163,11 +165,13 @@ func (a *aqlQueue) dispatch(p aql.DispatchPacket, slot uint64, x *packet) (taken
 	if k.state.TBA != 0 {
 		k.status |= statusTrapEn
 	}
+	k.proto = newProto(k)
 	k.DispatchInfo = DispatchInfo{
 		Queue: q.id, Doorbell: q.doorbell, VMID: q.vm.id, PASID: k.state.PASID, PacketIndex: a.next,
 		KernelObject: p.KernelObject, Entry: entry, Grid: grid, Workgroup: wg, Kernarg: p.KernargAddress,
 		LDS: uint32(k.lds), Private: k.private, Lanes: k.lanes, VGPRs: k.nvgpr + k.nacc, Waves: waves, Begin: x.start,
 	}
+	k.ids = *newItemIDs(k, wg)
 	q.pending = append(q.pending, k)
 	if h := d.cfg.Hooks.DispatchBegin; h != nil {
 		h(&k.DispatchInfo)

@@ -33,6 +33,8 @@ type group struct {
 	size    [3]uint32 // smaller than the dispatch's at the edges of the grid
 	scratch []int32   // slot of each wave
 	fresh   bool      // registers are to be set up
+	used    bool      // block is of this dispatch already: what never changes is in place
+	edge    *itemIDs  // of the last smaller size
 
 	waves   []wave.Wave
 	states  []waveState
@@ -148,119 +150,6 @@ func (g *group) unpage() {
 		}
 	}
 	g.pages = false
-}
-
-// launch sets up the registers of all waves (isa.md §4.4: user SGPRs, system SGPRs, work-item ids).
-func (g *group) launch() {
-	k := g.k
-	gx, gy := uint64(k.groups[0]), uint64(k.groups[1])
-	g.id = [3]uint32{uint32(g.index % gx), uint32(g.index / gx % gy), uint32(g.index / gx / gy)}
-	for i := range 3 {
-		g.size[i] = min(k.Workgroup[i], k.Grid[i]-g.id[i]*k.Workgroup[i])
-	}
-	items := int(g.size[0] * g.size[1] * g.size[2])
-	g.n = (items + k.lanes - 1) / k.lanes
-	g.live, g.pages, g.barriers = g.n, false, [numBarriers]barrier{}
-	clear(unsafe.Slice((*byte)(g.block), g.n*k.stateSize))
-	lds := unsafe.Add(g.block, k.waves*k.stateSize)
-	clear(unsafe.Slice((*byte)(lds), k.lds))
-	item := [3]uint32{}
-	ids := int(k.desc.WorkitemIDs())
-	for i := range g.n {
-		w := &g.waves[i]
-		*w = wave.Wave{Target: k.target, Space: k.state.space, Env: g, Group: g, Index: i}
-		w.Bind(unsafe.Add(g.block, i*k.stateSize), k.lanes, k.nvgpr, k.nacc)
-		g.states[i] = waveReady
-		w.PC = k.Entry
-		w.LDS, w.LDSLen = uint64(uintptr(lds)), uint64(k.lds)
-		g.scalars(w)
-		lanes := min(k.lanes, items-i*k.lanes)
-		w.SetEXEC(^uint64(0) >> (64 - lanes))
-		v0, v1, v2 := w.VGPR(0), []uint32(nil), []uint32(nil)
-		if !k.target.PackedTID {
-			if ids >= 1 {
-				v1 = w.VGPR(1)
-			}
-			if ids >= 2 {
-				v2 = w.VGPR(2)
-			}
-		}
-		for l := range lanes {
-			if k.target.PackedTID {
-				// Only enabled ids are packed: code that asks for x alone does not mask.
-				v := item[0]
-				if ids >= 1 {
-					v |= item[1] << 10
-				}
-				if ids >= 2 {
-					v |= item[2] << 20
-				}
-				v0[l] = v
-			} else {
-				v0[l] = item[0]
-				if v1 != nil {
-					v1[l] = item[1]
-				}
-				if v2 != nil {
-					v2[l] = item[2]
-				}
-			}
-			if item[0]++; item[0] == g.size[0] {
-				item[0] = 0
-				if item[1]++; item[1] == g.size[1] {
-					item[1] = 0
-					item[2]++
-				}
-			}
-		}
-	}
-}
-
-// scalars sets up a wave's scalar state.
-func (g *group) scalars(w *wave.Wave) {
-	k := g.k
-	s := &w.S
-	copy(s[:], k.user)
-	n := len(k.user)
-	put := func(v uint32) {
-		if n < isa.SRegVCCLo {
-			s[n] = v
-			n++
-		}
-	}
-	ttmp := s[isa.SRegTTMP0:]
-	var offset uint64
-	if k.perWave > 0 {
-		offset = uint64(g.scratch[w.Index]) * k.perWave
-	}
-	if k.target.WGIDinTTMP {
-		ttmp[9] = g.id[0]
-		ttmp[7] = g.id[1]&0xffff | g.id[2]<<16
-	} else {
-		for i := range 3 {
-			if k.desc.WorkgroupID(i) {
-				put(g.id[i])
-			}
-			ttmp[8+i] = g.id[i]
-		}
-		if k.desc.WorkgroupInfo() {
-			info := uint32(g.n) & 0x3f
-			if w.Index == 0 {
-				info |= 1 << 31 // first wave
-			}
-			put(info)
-		}
-		if k.desc.PrivateSegment() && !k.target.ArchFlat {
-			put(uint32(offset))
-		}
-		ttmp[6] = uint32(k.PacketIndex) & 0x1ffffff
-	}
-	ttmp[11] = uint32(w.Index) & 0x3f
-	if k.target.ArchFlat && k.perWave > 0 {
-		base := k.scratch.location + offset
-		s[isa.SRegFlatScratchLo], s[isa.SRegFlatScratchHi] = uint32(base), uint32(base>>32)
-	}
-	s[isa.SRegMODE], s[isa.SRegSTATUS] = k.mode, k.status
 }
 
 // workItem returns the id in the work-group of a lane of w.

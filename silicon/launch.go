@@ -1,0 +1,172 @@
+package silicon
+
+import (
+	"unsafe"
+
+	"github.com/pumice-gpu/pumice/engine/isa"
+	"github.com/pumice-gpu/pumice/engine/wave"
+)
+
+// launch sets up the registers of all waves (isa.md §4.4: user SGPRs, system SGPRs, work-item ids). VGPRs that are not set
+// up hold what the work-group before left in them, as on the chip, or zero; a dispatch never sees another one's.
+func (g *group) launch() {
+	k := g.k
+	gx, gy := uint64(k.groups[0]), uint64(k.groups[1])
+	x, yz := g.index%gx, g.index/gx
+	g.id = [3]uint32{uint32(x), uint32(yz % gy), uint32(yz / gy)}
+	for i := range 3 {
+		g.size[i] = min(k.Workgroup[i], k.Grid[i]-g.id[i]*k.Workgroup[i])
+	}
+	items := int(g.size[0] * g.size[1] * g.size[2])
+	g.n = (items + k.lanes - 1) / k.lanes
+	g.live, g.pages, g.barriers = g.n, false, [numBarriers]barrier{}
+	if !g.used {
+		g.bind()
+	}
+	if k.lds > 0 {
+		clear(unsafe.Slice((*byte)(unsafe.Add(g.block, k.waves*k.stateSize)), k.lds))
+	}
+	ids := &k.ids
+	if g.size != k.Workgroup {
+		if g.edge == nil || g.edge.size != g.size {
+			g.edge = newItemIDs(k, g.size)
+		}
+		ids = g.edge
+	}
+	for i := range g.n {
+		w := &g.waves[i]
+		g.states[i] = waveReady
+		w.PC, w.Resume = k.Entry, 0
+		g.scalars(w)
+		lanes := min(k.lanes, items-i*k.lanes)
+		w.SetEXEC(^uint64(0) >> (64 - lanes))
+		ids.copy(w)
+	}
+}
+
+// bind lays the waves' states out in the block, zeroed.
+func (g *group) bind() {
+	k := g.k
+	clear(unsafe.Slice((*byte)(g.block), k.waves*k.stateSize))
+	lds := uint64(uintptr(unsafe.Add(g.block, k.waves*k.stateSize)))
+	for i := range g.waves {
+		w := &g.waves[i]
+		*w = wave.Wave{Target: k.target, Space: k.state.space, Env: g, Group: g, Index: i}
+		w.Bind(unsafe.Add(g.block, i*k.stateSize), k.lanes, k.nvgpr, k.nacc)
+		w.LDS, w.LDSLen = lds, uint64(k.lds)
+	}
+	g.used = true
+}
+
+// scalars sets up a wave's scalar state.
+func (g *group) scalars(w *wave.Wave) {
+	k := g.k
+	s := &w.S
+	*s = k.proto
+	n := len(k.user)
+	put := func(v uint32) {
+		if n < isa.SRegVCCLo {
+			s[n] = v
+			n++
+		}
+	}
+	ttmp := s[isa.SRegTTMP0:]
+	var offset uint64
+	if k.perWave > 0 {
+		offset = uint64(g.scratch[w.Index]) * k.perWave
+	}
+	if k.target.WGIDinTTMP {
+		ttmp[9] = g.id[0]
+		ttmp[7] = g.id[1]&0xffff | g.id[2]<<16
+	} else {
+		for i := range 3 {
+			if k.desc.WorkgroupID(i) {
+				put(g.id[i])
+			}
+			ttmp[8+i] = g.id[i]
+		}
+		if k.desc.WorkgroupInfo() {
+			info := uint32(g.n) & 0x3f
+			if w.Index == 0 {
+				info |= 1 << 31 // first wave
+			}
+			put(info)
+		}
+		if k.desc.PrivateSegment() && !k.target.ArchFlat {
+			put(uint32(offset))
+		}
+		ttmp[6] = uint32(k.PacketIndex) & 0x1ffffff
+	}
+	ttmp[11] = uint32(w.Index) & 0x3f
+	if k.target.ArchFlat && k.perWave > 0 {
+		base := k.scratch.location + offset
+		s[isa.SRegFlatScratchLo], s[isa.SRegFlatScratchHi] = uint32(base), uint32(base>>32)
+	}
+}
+
+// newProto is what of a wave's scalar state is the same for all waves of k.
+func newProto(k *dispatch) (s [isa.NumSRegs]uint32) {
+	copy(s[:], k.user)
+	s[isa.SRegMODE], s[isa.SRegSTATUS] = k.mode, k.status
+	return s
+}
+
+// itemIDs holds what the work-item id registers of the waves of a work-group start with: for each wave, registers times
+// lanes. Work-groups of the same size have the same.
+type itemIDs struct {
+	size [3]uint32
+	regs int
+	v    []uint32
+}
+
+// newItemIDs works out the ids of a work-group of the given size.
+func newItemIDs(k *dispatch, size [3]uint32) *itemIDs {
+	ids := int(k.desc.WorkitemIDs())
+	packed := k.target.PackedTID
+	t := &itemIDs{size: size, regs: 1}
+	if !packed {
+		t.regs = min(ids, 2) + 1
+	}
+	t.regs = min(t.regs, k.nvgpr)
+	t.v = make([]uint32, k.waves*t.regs*k.lanes)
+	if t.regs == 0 {
+		return t
+	}
+	var item [3]uint32
+	for i := range int(size[0] * size[1] * size[2]) {
+		r := t.v[i/k.lanes*t.regs*k.lanes:]
+		l := i % k.lanes
+		if packed {
+			// Only enabled ids are packed: code that asks for x alone does not mask.
+			v := item[0]
+			if ids >= 1 {
+				v |= item[1] << 10
+			}
+			if ids >= 2 {
+				v |= item[2] << 20
+			}
+			r[l] = v
+		} else {
+			for n := range t.regs {
+				r[n*k.lanes+l] = item[n]
+			}
+		}
+		if item[0]++; item[0] == size[0] {
+			item[0] = 0
+			if item[1]++; item[1] == size[1] {
+				item[1] = 0
+				item[2]++
+			}
+		}
+	}
+	return t
+}
+
+// copy sets w's registers. They are the first ones, one behind the other.
+func (t *itemIDs) copy(w *wave.Wave) {
+	n := t.regs * w.Lanes
+	if n == 0 {
+		return
+	}
+	copy(unsafe.Slice((*uint32)(unsafe.Add(w.Base, wave.VGPROffset)), n), t.v[w.Index*n:])
+}
