@@ -32,7 +32,7 @@ var verbs []verb
 
 func init() {
 	verbs = []verb{
-		{"run", "[--gpu NAME[,NAME...]] [--rocm pumice|hsa|system] [--] PROGRAM [ARGS...]", "run a program on virtual GPUs", runProgram},
+		{"run", "[--gpu NAME[,NAME...]] [--rocm pumice|hsa|system] [--engine jit|interp] [--svm-trace[=FILE] [--json]] [--] PROGRAM [ARGS...]", "run a program on virtual GPUs; --svm-trace prints each migration of managed memory, and why", runProgram},
 		{"demo", "", "run a kernel by the Go API: needs nothing but Go", demo},
 		{"info", "[--gpu NAME[,NAME...]]", "print what rocminfo prints", info},
 		{"gpus", "", "list the GPUs that there are", listGPUs},

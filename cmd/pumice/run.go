@@ -20,6 +20,9 @@ type runOptions struct {
 	gpus    string // comma-separated profile names
 	engine  string // "" for the default
 	rocm    string // whose user space: rocmPumice and so on
+	trace   bool   // of shared virtual memory
+	file    string // for the trace; "" for standard error
+	json    bool   // what is traced is written as JSON lines
 	program string
 	args    []string // the program's, without its name
 }
@@ -39,7 +42,7 @@ var rocmLibraries = map[string][2]string{
 	rocmHSA:    {"hsa", "libhsa-runtime64.so.1"},
 }
 
-// options is what each option of run sets; all take a value.
+// options is what each option of run sets; these take a value.
 var options = map[string]func(o *runOptions, value string) error{
 	"gpu": func(o *runOptions, value string) error {
 		if _, err := machine.ParseGPUs(value); err != nil {
@@ -61,6 +64,21 @@ var options = map[string]func(o *runOptions, value string) error{
 	},
 }
 
+// switches are options that may stand alone, or have a value after =.
+var switches = map[string]func(o *runOptions, value string) error{
+	"svm-trace": func(o *runOptions, value string) error {
+		o.trace, o.file = true, value
+		return nil
+	},
+	"json": func(o *runOptions, value string) error {
+		if value != "" {
+			return errors.New("has no value")
+		}
+		o.json = true
+		return nil
+	},
+}
+
 // parseRun reads options up to the program's name. What follows it is the program's, options included.
 func parseRun(args []string) (*runOptions, error) {
 	o := &runOptions{gpus: machine.DefaultGPU, rocm: rocmPumice}
@@ -76,8 +94,11 @@ func parseRun(args []string) (*runOptions, error) {
 		}
 		name, value, given := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 		set := options[name]
+		if alone := switches[name]; alone != nil {
+			set, given = alone, true
+		}
 		if set == nil {
-			return nil, usageErrorf("no option %s; there are: --gpu, --rocm, --engine", arg)
+			return nil, usageErrorf("no option %s; there are: --gpu, --rocm, --engine, --svm-trace, --json", arg)
 		}
 		if !given {
 			if len(args) == 0 {
@@ -88,6 +109,9 @@ func parseRun(args []string) (*runOptions, error) {
 		if err := set(o, value); err != nil {
 			return nil, usageErrorf("--%s: %v", name, err)
 		}
+	}
+	if o.json && !o.trace {
+		return nil, usageErrorf("--json is for --svm-trace")
 	}
 	if len(args) == 0 {
 		return o, nil
@@ -109,6 +133,9 @@ func runProgram(_, stderr io.Writer, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := o.makeTrace(); err != nil {
+		return err
+	}
 	env, err := programEnv(os.Environ(), o)
 	if err != nil {
 		return err
@@ -118,6 +145,21 @@ func runProgram(_, stderr io.Writer, args []string) error {
 	}
 	err = syscall.Exec(path, append([]string{o.program}, o.args...), env)
 	return &exitError{exitCannot, fmt.Errorf("%s: %w", path, err)}
+}
+
+// makeTrace makes the file of a trace empty. The program may change its directory, and its children may trace too: they append.
+func (o *runOptions) makeTrace() (err error) {
+	if o.file == "" {
+		return nil
+	}
+	if o.file, err = filepath.Abs(o.file); err != nil {
+		return err
+	}
+	f, err := os.Create(o.file)
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // findProgram looks a program up as a shell does.
@@ -179,6 +221,10 @@ func programEnv(env []string, o *runOptions) ([]string, error) {
 				path += ":" + value
 			}
 		case machine.GPUVariable:
+		case machine.SVMTraceVariable:
+			if !o.trace {
+				out = append(out, e)
+			}
 		case machine.EngineVariable:
 			if o.engine == "" {
 				out = append(out, e)
@@ -189,6 +235,9 @@ func programEnv(env []string, o *runOptions) ([]string, error) {
 	}
 	if o.engine != "" {
 		out = append(out, machine.EngineVariable+"="+o.engine)
+	}
+	if o.trace {
+		out = append(out, machine.SVMTraceVariable+"="+machine.SVMTrace(o.file, o.json))
 	}
 	if path != "" {
 		out = append(out, "LD_LIBRARY_PATH="+path)

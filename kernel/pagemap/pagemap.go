@@ -96,7 +96,8 @@ type DevmemOps interface {
 }
 
 // Observer is a DevmemOps that wants to know when pages go home on somebody's request: those between start and end, and why (mm.CPUFault,
-// or the Cause of a FaultRequest). Called with mmap_lock held for reading.
+// or the Cause of a FaultRequest). Called with mmap_lock held for reading,
+// before threads that wait for the pages go on.
 type Observer interface {
 	WentHome(d *Devmem, start, end uint64, cause string, err error)
 }
@@ -270,15 +271,13 @@ func (p *Pagemap) migrateToRAM(s mm.Space, addr uint64, page mm.Folio, cause str
 			g.Src()[i].Migrate = false
 		}
 	}
-	src := g.Src()
-	err = p.home(d, g)
-	if o, ok := d.Ops.(Observer); ok {
-		lo, hi := extent(src)
-		if lo < hi || err != nil {
-			o.WentHome(d, start+uint64(lo)<<mm.PageShift, start+uint64(hi)<<mm.PageShift, cause, err)
+	return p.home(d, g, func(err error) {
+		if o, ok := d.Ops.(Observer); ok {
+			if lo, hi := extent(g.Src()); lo < hi || err != nil {
+				o.WentHome(d, start+uint64(lo)<<mm.PageShift, start+uint64(hi)<<mm.PageShift, cause, err)
+			}
 		}
-	}
-	return err
+	})
 }
 
 // extent is from the first to after the last page that moved.
@@ -292,9 +291,11 @@ func extent(src []mm.PFN) (lo, hi int) {
 	return min(lo, hi), hi
 }
 
-// home copies what g has collected to new system pages and ends g. ENOMEM leaves the pages that got none.
-func (p *Pagemap) home(d *Devmem, g mm.Migration) error {
+// home copies what g has collected to new system pages and ends g. ENOMEM leaves the pages that got none. tell is called when
+// it is known what moves and no thread goes on yet.
+func (p *Pagemap) home(d *Devmem, g mm.Migration, tell func(error)) (err error) {
 	defer g.Finalize()
+	defer func() { tell(err) }()
 	src := g.Src()
 	idx := make([]uint64, len(src))
 	to := make([]mm.Folio, len(src))
@@ -355,7 +356,7 @@ func (p *Pagemap) EvictToRAM(d *Devmem) error {
 				pages = append(pages, f)
 			}
 		}
-		if err := p.home(d, p.mem.MigrateDevice(pages)); err != nil {
+		if err := p.home(d, p.mem.MigrateDevice(pages), func(error) {}); err != nil {
 			return fmt.Errorf("pagemap: evict: %w", err)
 		}
 		if p.ReusesBusy {
