@@ -40,7 +40,7 @@ const batchPackets = 32
 // doorbells.
 func (q *HostQueue) LaunchAll(ps []*Prepared) error {
 	set := &q.dev.rt.set
-	if len(ps) == 1 || set.SerializeKernel != 0 || set.LaunchBlocking {
+	if len(ps) == 1 || set.SerializeKernel != 0 || set.LaunchBlocking || q.dev.rt.hooks.Launched != nil {
 		for _, p := range ps {
 			if _, err := q.Launch(p.Kernel, &p.Launch); err != nil {
 				return err

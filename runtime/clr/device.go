@@ -16,6 +16,7 @@ type Runtime struct {
 	HSA     *hsa.Runtime
 	Devices []*Device
 	set     Settings
+	hooks   Hooks
 
 	memory sync.Map // *hsa.Memory to *Memory
 

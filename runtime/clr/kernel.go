@@ -2,6 +2,7 @@ package clr
 
 import (
 	"encoding/binary"
+	"time"
 	"sync"
 	"unsafe"
 
@@ -139,6 +140,11 @@ func (q *HostQueue) Launch(k *Kernel, l *Launch) (*Event, error) {
 }
 
 func (q *HostQueue) launch(k *Kernel, l *Launch) (*Event, error) {
+	var began time.Time
+	launched := q.dev.rt.hooks.Launched
+	if launched != nil {
+		began = time.Now()
+	}
 	extra, err := q.implicit()
 	if err != nil {
 		return nil, err
@@ -188,6 +194,10 @@ func (q *HostQueue) launch(k *Kernel, l *Launch) (*Event, error) {
 	}
 	hw.args.used(idx)
 	q.tail = tail{ev: e, aql: true}
+	if launched != nil {
+		launched(&LaunchInfo{Began: began, Kernel: k, Launch: l, Stream: q, Queue: hw.q.ID(), Record: hw.q.Addr(), Packet: idx, Args: args.addr,
+			Done: uint64(done)})
+	}
 	return e, nil
 }
 
