@@ -46,6 +46,7 @@ type Config struct {
 
 	NoMigration bool              // managed memory stays in the host
 	Warn        func(text string) // told of what the system does not let us do; may be nil
+	Hooks       Hooks
 }
 
 // node is a GPU as KFD knows it.
@@ -273,6 +274,9 @@ func (f *kfdFile) Ioctl(cmd uint32, arg uintptr) error {
 		}
 	}
 	err := h(f.proc, b)
+	if call := f.proc.drv.cfg.Hooks.Call; call != nil {
+		call(c, b, err)
+	}
 	if c.Dir&kfd.DirRead != 0 {
 		if e := mem.Write(uint64(arg), b[:usize]); e != nil {
 			return e

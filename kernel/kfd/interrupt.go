@@ -17,6 +17,9 @@ const (
 
 // interrupt handles one entry of a device's ring where it was raised, but for memory faults, which may take long: those are for fault.
 func (d *Driver) interrupt(n *node, e ih.Entry) bool {
+	if h := d.cfg.Hooks.Interrupt; h != nil {
+		h(n.id, e)
+	}
 	p := d.irqProc.Load()
 	if p == nil || uint32(e.PASID) != p.pasid || e.VMID < amdgpu.FirstVMID {
 		return true

@@ -2,8 +2,8 @@ package clr
 
 import (
 	"encoding/binary"
-	"time"
 	"sync"
+	"time"
 	"unsafe"
 
 	"github.com/pumice-gpu/pumice/abi/aql"

@@ -53,7 +53,7 @@ func (d *Device) Alloc(size uint64) (*Memory, error) {
 			return nil, allocError(err)
 		}
 	}
-	d.rt.memory.Store(h, m)
+	d.rt.allocated(h, m)
 	return m, nil
 }
 
@@ -76,7 +76,7 @@ func (d *Device) AllocHost(size uint64, kind Kind, coherent bool) (*Memory, erro
 		return nil, allocError(err)
 	}
 	m := &Memory{Kind: kind, Device: d, Ptr: h.Addr, Host: h.Host, Size: size, mem: h}
-	r.memory.Store(h, m)
+	r.allocated(h, m)
 	return m, nil
 }
 
@@ -88,7 +88,7 @@ func (d *Device) Register(host, size uint64) (*Memory, error) {
 		return nil, allocError(err)
 	}
 	m := &Memory{Kind: RegisteredMemory, Device: d, Ptr: h.Addr, Host: host, Size: size, mem: h}
-	r.memory.Store(h, m)
+	r.allocated(h, m)
 	return m, nil
 }
 
@@ -179,7 +179,7 @@ func (d *Device) AdoptHost(addr, size uint64, kind Kind) (*Memory, error) {
 		return nil, allocError(err)
 	}
 	m := &Memory{Kind: kind, Device: d, Ptr: h.Addr, Host: h.Host, Size: size, mem: h}
-	r.memory.Store(h, m)
+	r.allocated(h, m)
 	return m, nil
 }
 

@@ -21,7 +21,8 @@ type HostQueue struct {
 	dev      *Device
 	flags    QueueFlags
 	null     bool
-	Priority int // HIP's: -1 high, 0 normal, 1 low
+	Handle   uint64 // the language runtime's for it, for those who look on: hipStream_t, 0 for the null stream
+	Priority int    // HIP's: -1 high, 0 normal, 1 low
 	CUMask   []uint32
 
 	mu   sync.Mutex

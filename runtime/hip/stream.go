@@ -76,6 +76,7 @@ func (a *API) perThread(t *Thread) (*clr.HostQueue, Error) {
 		return nil, a.fromErr(err)
 	}
 	t.Stream, t.Owner = a.streams.add(&stream{q: q}), t.Device
+	q.Handle = uint64(t.Stream)
 	return q, Success
 }
 
@@ -97,6 +98,7 @@ func (a *API) StreamCreate(t *Thread, out *uintptr, flags uint32, priority int32
 		return a.fromErr(err)
 	}
 	*out = a.streams.add(&stream{q: q, flags: flags})
+	q.Handle = uint64(*out)
 	return Success
 }
 
