@@ -138,17 +138,36 @@ type Worker struct {
 	tlb   *mem.TLB
 	m     machine
 	plain engine.Worker // for functions that did not compile
+	held  *mem.Space    // by Hold
+}
+
+// Hold implements engine.Holder.
+func (k *Worker) Hold(s *mem.Space) {
+	k.tlb.Enter(s)
+	k.held = s
+}
+
+// Release implements engine.Holder.
+func (k *Worker) Release() {
+	k.tlb.Leave()
+	k.held = nil
 }
 
 // Run implements engine.Worker.
 func (k *Worker) Run(w *wave.Wave) (exit ir.Exit) {
-	k.tlb.Enter(w.Space)
+	if k.held != w.Space {
+		k.tlb.Enter(w.Space)
+	} else if k.tlb.Stale() {
+		k.tlb.Sync()
+	}
 	defer func() {
 		if r := recover(); r != nil {
 			exit = ir.ExitIllegal
 			w.Illegal = fmt.Sprintf("jit: internal error at %#x: %v\n%s", w.PC, r, debug.Stack())
 		}
-		k.tlb.Leave()
+		if k.held == nil {
+			k.tlb.Leave()
+		}
 		w.Exit = uint32(exit)
 	}()
 	left := w.Fuel
@@ -198,7 +217,7 @@ func (k *Worker) interpret(w *wave.Wave) ir.Exit {
 	}
 	k.tlb.Leave()
 	x := k.plain.Run(w)
-	k.tlb.Enter(w.Space)
+	k.tlb.Enter(w.Space) // Run or Release leaves
 	return x
 }
 
@@ -300,4 +319,7 @@ func (s *opSlow) do(w *wave.Wave, o *operands) ir.Exit {
 	return ir.ExitNone
 }
 
-var _ engine.Engine = (*Engine)(nil)
+var (
+	_ engine.Engine = (*Engine)(nil)
+	_ engine.Holder = (*Worker)(nil)
+)

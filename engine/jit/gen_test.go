@@ -392,6 +392,10 @@ func (g *gen) mem() {
 // more adds operations that only the engines know.
 func (g *gen) more() {
 	r := g.r
+	if r.IntN(3) == 0 {
+		g.rare()
+		return
+	}
 	m := g.pick(ir.M)
 	base := g.add(ir.Value{Op: ir.OpSGet64, Type: ir.S64, Imm: 30})
 	switch r.IntN(8) {
