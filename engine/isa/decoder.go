@@ -321,9 +321,7 @@ func (d *decoder) mustBeZero(f Format, l *layout, op *Op) words {
 			use(fAcc)
 		}
 	case MIMG, VIMAGE, VSAMPLE:
-		for id := range l.f {
-			use(fieldID(id))
-		}
+		usedImage(d, op, l, use)
 	case EXP:
 		use(fEn, fTgt, fCompr, fDone, fVm, fRow, fSrc0, fSrc1, fSrc2, fSrc3)
 	case VINTRP:

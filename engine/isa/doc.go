@@ -47,6 +47,7 @@
 //   - FLAT, GLOBAL, SCRATCH: Src is [vaddr, vdata, saddr]; absent ones are OperandNone.
 //   - DS: [addr, data0, data1]. MUBUF, MTBUF: [vaddr, vdata, srsrc, soffset]; vaddr has two registers when both
 //     index and offset are enabled (index first). SMEM: [sbase, soffset, sdata].
+//   - Images: [vaddr, vdata, srsrc, ssamp]; Address has all registers of the address, of which vaddr is the first run.
 //   - Loads put their result in Dst[0]; atomics have Dst[0] only when they return the old value. Loads to LDS (LDS
 //     set) have no destination.
 //   - SOPP and SOPK immediates are OperandImm; branch offsets are in words, sign-extended (see BranchTarget).

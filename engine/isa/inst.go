@@ -231,6 +231,9 @@ type Inst struct {
 	R128    bool
 	Hi16    bool // v_interp: the high half of the attribute
 	LWE     bool
+	DA      bool // MIMG of gfx9: the address has a slice
+	NAddr   uint8
+	Addr    [13]AddressRun // images: NAddr runs of address registers
 
 	// Graphics.
 	Export  Export

@@ -111,8 +111,8 @@ func (o oracle) run(t *testing.T, recs [][]byte) ([]answer, bool) {
 				got = append(got, text)
 			}
 		}
-		if bad[i] != 1 && len(got) > 0 {
-			out[i] = answer{text: got[0], exact: len(got) == 1 && bad[i] == 0}
+		if bad[i] != 1 && len(got) > 0 { // (it writes two spaces behind some image instructions)
+			out[i] = answer{text: strings.Replace(got[0], "  ", " ", 1), exact: len(got) == 1 && bad[i] == 0}
 		}
 	}
 	return out, false
@@ -146,8 +146,14 @@ func fault(tg *Target, in *Inst, ours string, a answer) string {
 		return "LLVM takes scalar sources in VINTERP"
 	case ours == "" && strings.Contains(a.text, "buffer_") && strings.Contains(a.text, ", 0x"):
 		return "LLVM takes a literal soffset"
-	case ours == "" && strings.HasPrefix(a.text, "image_"):
-		return "image instructions are not decoded yet"
+	case ours == "" && strings.HasPrefix(a.text, "image_") && strings.Contains(a.text, ", src_"):
+		return "LLVM takes special registers as image descriptors"
+	case strings.HasPrefix(a.text, "image_gather4") && in.D16 && in.TFE && imageCutShort(tg, a.text):
+		return "LLVM prints the wrong number of registers for image_gather4 with both d16 and tfe"
+	case a.text == "" && strings.HasPrefix(ours, "image_") && in.D16 && int(in.Dst[0].Reg)+4 > 256:
+		return "LLVM refuses image_gather4 with d16 in the last registers"
+	case ours == "" && strings.HasPrefix(a.text, "image_") && imageCutShort(tg, a.text):
+		return "LLVM prints an image instruction whose registers leave the file, or that does not exist, with fewer registers"
 	case ours == "" && tg.Gen <= GFX940 && strings.Contains(a.text, "0x") && a.text[0] == 'v':
 		return "LLVM takes a literal in VOP3, which gfx9 has not"
 	case ours == "" && in.Op == nil && (strings.HasPrefix(a.text, "v_readfirstlane_b32") || strings.HasPrefix(a.text, "v_illegal")):
@@ -297,6 +303,68 @@ func wideSource(text string) bool {
 			if s.N > 2 {
 				return true
 			}
+		}
+	}
+	return false
+}
+
+var imageRE = regexp.MustCompile(`^(\S+) [va](\[?\d+)(?::(\d+)\])?, (\[.*\]|v\S+), \S+`)
+var runRE = regexp.MustCompile(`v(?:\[(\d+):(\d+)\]|\d+)`)
+
+// imageCutShort says whether the text of an image instruction names other numbers of registers than dmask, d16, tfe and
+// dim ask for.
+func imageCutShort(tg *Target, text string) bool {
+	m := imageRE.FindStringSubmatch(text)
+	if m == nil {
+		return false
+	}
+	var op *Op
+	for _, o := range LookupAll(m[1]) {
+		if o.On(tg) {
+			op = o
+		}
+	}
+	if op == nil {
+		return false
+	}
+	regs := func(s string) int {
+		n := 0
+		for _, r := range runRE.FindAllStringSubmatch(s, -1) {
+			lo, _ := strconv.Atoi(r[1])
+			hi, _ := strconv.Atoi(r[2])
+			n += hi - lo + 1
+		}
+		return n
+	}
+	in := Inst{Op: op, D16: strings.Contains(text, " d16"), TFE: strings.Contains(text, " tfe")}
+	if _, s, ok := strings.Cut(text, "dmask:0x"); ok {
+		v, _ := strconv.ParseUint(s[:1], 16, 8)
+		in.DMask = uint8(v)
+	}
+	want := in.ImageData()
+	if in.TFE {
+		want++
+	}
+	data, _, _ := strings.Cut(strings.TrimPrefix(text, m[1]+" "), ", ")
+	if regs(strings.Replace(data, "a", "v", 1)) != want {
+		return true
+	}
+	if op.Flags&FlagAtomic != 0 { // a dmask that is not the data's width
+		x2 := op.attr.p&pAtomicX2 != 0
+		if in.TFE || in.DMask != 3 && (in.DMask != 1 || x2) && (in.DMask != 15 || !x2) {
+			return true
+		}
+	}
+	_, dim, ok := strings.Cut(text, "dim:SQ_RSRC_IMG_")
+	if !ok {
+		return false
+	}
+	dim, _, _ = strings.Cut(dim, " ")
+	for d := Dim1D; d <= Dim2DMSAAArray; d++ {
+		if d.String() == dim {
+			in.Dim = uint8(d)
+			a16 := strings.Contains(text, " a16")
+			return !in.shapeFits() || regs(m[4]) != op.ImageForm().AddressRegs(d, a16, true)
 		}
 	}
 	return false
