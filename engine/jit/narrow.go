@@ -34,6 +34,10 @@ func (c *compiler) strip(z x86.Vec, id ir.ID) {
 		return
 	}
 	k := c.vals[id].comps[0]
+	if x, ok := c.compConst(k); ok { // half of one
+		a.E(x86.VPBROADCASTD, x86.L512, uint8(z), 0, x86.ML(a.Const32(uint32(x)), 0), noMod)
+		return
+	}
 	if m := &c.comps[k]; m.kind != compZ {
 		a.E(x86.VPBROADCASTD, x86.L512, uint8(z), 0, c.memOf(k), noMod)
 		return
