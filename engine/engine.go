@@ -39,6 +39,13 @@ type Worker interface {
 	Close()
 }
 
+// Holder is a Worker that runs many waves of one address space cheaper when it is told so. Between Hold and Release a
+// Flush of the space waits for the next Run, so nothing that may flush is called in between, and Release comes soon.
+type Holder interface {
+	Hold(space *mem.Space)
+	Release()
+}
+
 // Stats counts what an Engine did.
 type Stats struct {
 	FuncsLifted   uint64

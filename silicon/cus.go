@@ -59,6 +59,7 @@ func (c cuCost) within(m cuCost) bool {
 // dispatchSched is what the workgroup dispatcher knows of a dispatch; guarded by cus.mu.
 type dispatchSched struct {
 	next      uint64   // work-group to start
+	back      []span   // before next, but handed out and given back unstarted
 	finished  uint64   // work-groups
 	resident  int      // started and not finished
 	running   int      // of these: on a worker now
@@ -72,6 +73,52 @@ type dispatchSched struct {
 	waiter    Parker // of a suspend that waits for running to become 0
 	spare     []*group
 	stop      atomic.Bool // suspended or halted, for running groups to see
+}
+
+// span is work-groups [from, to) of a grid.
+type span struct{ from, to uint64 }
+
+// left returns how many work-groups have not been started.
+func (s *dispatchSched) left(k *dispatch) uint64 {
+	n := k.total - s.next
+	for _, b := range s.back {
+		n += b.to - b.from
+	}
+	return n
+}
+
+// maxShare bounds how many work-groups a worker starts for one look at the dispatcher.
+const maxShare = 32
+
+// share takes the next work-groups: one, and how many more may follow it in the same turn. Several are taken only while there are
+// many for each worker. Their worker runs one after the other; when one has to wait, the rest is given back (unshare), so
+// that nothing waits for a work-group that cannot start.
+func (s *dispatchSched) share(k *dispatch, workers int) (first, more uint64) {
+	n := uint64(1)
+	if s.goal <= workers {
+		n = max(1, min(maxShare, s.left(k)/uint64(8*workers)))
+	}
+	if len(s.back) > 0 {
+		b := &s.back[len(s.back)-1]
+		first = b.from
+		n = min(n, b.to-b.from)
+		if b.from += n; b.from == b.to {
+			s.back = s.back[:len(s.back)-1]
+		}
+		return first, n - 1
+	}
+	first = s.next
+	n = min(n, k.total-s.next)
+	s.next += n
+	return first, n - 1
+}
+
+// unshare gives back what g has not started.
+func (s *dispatchSched) unshare(g *group) {
+	if g.share > 0 {
+		s.back = append(s.back, span{g.index + 1, g.index + 1 + g.share})
+		g.share = 0
+	}
 }
 
 func (c *cus) init(d *Device, workers int) {
@@ -192,7 +239,7 @@ func (c *cus) next(g *group, o outcome) (n *group, done *dispatch) {
 	for i := range len(c.list) {
 		k := c.list[(c.turn+i)%len(c.list)]
 		s := &k.sched
-		if s.next < k.total && (s.resident < s.goal || len(s.ready) == 0) {
+		if s.left(k) > 0 && (s.resident < s.goal || len(s.ready) == 0) {
 			if n = c.place(k); n != nil {
 				break
 			}
@@ -218,7 +265,7 @@ func (c *cus) next(g *group, o outcome) (n *group, done *dispatch) {
 // more reports whether another worker would find work; called with mu held.
 func (c *cus) more() bool {
 	for _, k := range c.list {
-		if len(k.sched.ready) > 0 || k.sched.next < k.total {
+		if len(k.sched.ready) > 0 || k.sched.left(k) > 0 {
 			return true
 		}
 	}
@@ -230,13 +277,15 @@ func (c *cus) take(g *group, o outcome) *dispatch {
 	k := g.k
 	s := &k.sched
 	s.running--
+	s.finished += g.ended
+	g.ended = 0
+	s.unshare(g)
 	switch o {
 	case groupFinished:
 		c.units[g.unit] = c.units[g.unit].minus(k.cost)
 		if k.perWave > 0 {
 			k.aql.slots.free = append(k.aql.slots.free, g.scratch...)
 		}
-		s.finished++
 		s.resident--
 		s.turns = 0
 		if s.goal > len(c.workers) {
@@ -350,8 +399,8 @@ func (c *cus) place(k *dispatch) *group {
 		g.scratch = append(g.scratch[:0], f[len(f)-k.waves:]...)
 		k.aql.slots.free = f[:len(f)-k.waves]
 	}
-	g.unit, g.index, g.fresh = unit, s.next, true
-	s.next++
+	g.unit, g.fresh, g.ended = unit, true, 0
+	g.index, g.share = s.share(k, len(c.workers))
 	s.resident++
 	s.running++
 	return g

@@ -29,6 +29,8 @@ type group struct {
 	block   unsafe.Pointer // wave states, then LDS
 	unit    int
 	index   uint64 // in the grid
+	share   uint64 // work-groups from index+1 on that follow in the same turn
+	ended   uint64 // of the share, since the turn began
 	id      [3]uint32
 	size    [3]uint32 // smaller than the dispatch's at the edges of the grid
 	scratch []int32   // slot of each wave
@@ -56,8 +58,26 @@ func newGroup(k *dispatch, block unsafe.Pointer) *group {
 // fuel is the guest instructions of one run of a wave.
 const fuel = 1 << 15
 
-// turn runs each wave until it waits or its fuel is out.
+// turn runs each wave until it waits or its fuel is out, and when all have ended the next work-group of g's share.
 func (g *group) turn(e engine.Worker) outcome {
+	h, _ := e.(engine.Holder)
+	for {
+		o := g.once(e, h)
+		if o != groupFinished {
+			return o
+		}
+		g.ended++
+		if g.share == 0 || g.k.sched.stop.Load() {
+			return groupFinished
+		}
+		g.share--
+		g.index++
+		g.fresh = true
+	}
+}
+
+// once is the turn of one work-group.
+func (g *group) once(e engine.Worker, h engine.Holder) outcome {
 	if g.fresh {
 		clear(g.untold)
 		clear(g.waits)
@@ -69,52 +89,26 @@ func (g *group) turn(e engine.Worker) outcome {
 		yields := false
 		g.flushes = k.vm.flushes.Load()
 		g.released()
+		held := false
 		for i := range g.n {
 			if g.states[i] != waveReady {
 				continue
 			}
 			w := &g.waves[i]
 			w.Fuel = fuel
+			if h != nil && !held {
+				h.Hold(w.Space)
+				held = true
+			}
 			x := e.Run(w)
-			for x == ir.ExitBarrierSignal && g.split(w, w.Arg) {
-				x = e.Run(w)
+			if held && (x != ir.ExitEndPgm && x != ir.ExitBarrier || halted(w)) {
+				h.Release() // what follows may flush
+				held = false
 			}
-			if w.S[isa.SRegSTATUS]&(statusHalt|statusPriv) == statusHalt {
-				// A trap handler halts a wave by its STATUS, and leaves: the exit is of code that the wave never gets to.
-				g.states[i] = waveHalted
-				if code, ok := g.untold[i]; ok {
-					delete(g.untold, i)
-					g.answer(w, code)
-				}
-				continue
-			}
-			switch x {
-			case ir.ExitEndPgm:
-				g.end(i)
-			case ir.ExitBarrier:
-				g.arrive(barrierWorkgroup)
-				g.await(i, barrierWorkgroup)
-			case ir.ExitBarrierSignal: // waits
-			case ir.ExitGWS:
-				g.gws(w, w.Arg)
-			case ir.ExitSleep, ir.ExitFuel, ir.ExitMsg:
-				yields = true
-			case ir.ExitTrap:
-				g.trap(w, uint32(w.Arg))
-			case ir.ExitHalt:
-				g.states[i] = waveHalted
-			case ir.ExitFault:
-				g.fault(w)
-			case ir.ExitIllegal:
-				g.illegal(w, w.Illegal)
-			case ir.ExitICache:
-				k.q.dev.cfg.Engine.InvalidateCode(k.state.space)
-				yields = true
-			case ir.ExitNone, ir.ExitMode, ir.ExitIndirect, ir.ExitFetch:
-				yields = true // the engine wants to be called again
-			default:
-				g.illegal(w, "exit "+x.String()+" is not implemented by the compute unit")
-			}
+			yields = g.exit(e, i, x) || yields
+		}
+		if held {
+			h.Release()
 		}
 		if g.live == 0 {
 			return groupFinished
@@ -131,6 +125,54 @@ func (g *group) turn(e engine.Worker) outcome {
 			return groupBlocked
 		}
 	}
+}
+
+// halted reports whether STATUS halts a wave that is not in the trap handler.
+func halted(w *wave.Wave) bool { return w.S[isa.SRegSTATUS]&(statusHalt|statusPriv) == statusHalt }
+
+// exit does what wave i left its code for; yields tells that it may go on, but others should have their turn first.
+func (g *group) exit(e engine.Worker, i int, x ir.Exit) (yields bool) {
+	k, w := g.k, &g.waves[i]
+	for x == ir.ExitBarrierSignal && g.split(w, w.Arg) {
+		x = e.Run(w)
+	}
+	if halted(w) {
+		// A trap handler halts a wave by its STATUS, and leaves: the exit is of code that the wave never gets to.
+		g.states[i] = waveHalted
+		if code, ok := g.untold[i]; ok {
+			delete(g.untold, i)
+			g.answer(w, code)
+		}
+		return false
+	}
+	switch x {
+	case ir.ExitEndPgm:
+		g.end(i)
+	case ir.ExitBarrier:
+		g.arrive(barrierWorkgroup)
+		g.await(i, barrierWorkgroup)
+	case ir.ExitBarrierSignal: // waits
+	case ir.ExitGWS:
+		g.gws(w, w.Arg)
+	case ir.ExitSleep, ir.ExitFuel, ir.ExitMsg:
+		return true
+	case ir.ExitTrap:
+		g.trap(w, uint32(w.Arg))
+	case ir.ExitHalt:
+		g.states[i] = waveHalted
+	case ir.ExitFault:
+		g.fault(w)
+	case ir.ExitIllegal:
+		g.illegal(w, w.Illegal)
+	case ir.ExitICache:
+		k.q.dev.cfg.Engine.InvalidateCode(k.state.space)
+		return true
+	case ir.ExitNone, ir.ExitMode, ir.ExitIndirect, ir.ExitFetch:
+		return true // the engine wants to be called again
+	default:
+		g.illegal(w, "exit "+x.String()+" is not implemented by the compute unit")
+	}
+	return false
 }
 
 func (g *group) ready() bool {

@@ -111,7 +111,7 @@ func (c *cus) small() *group {
 	}
 	k := c.list[0]
 	s := &k.sched
-	if k.total-s.next > helpGroups || len(s.ready) > 0 || s.next == k.total || c.helper.at(k).skip(k) {
+	if s.left(k) > helpGroups || len(s.ready) > 0 || s.left(k) == 0 || c.helper.at(k).skip(k) {
 		return nil
 	}
 	return c.place(k)
