@@ -1,6 +1,8 @@
 package clr
 
 import (
+	"slices"
+
 	"github.com/pumice-gpu/pumice/abi/aql"
 	"github.com/pumice-gpu/pumice/abi/codeobj"
 )
@@ -10,6 +12,9 @@ type Prepared struct {
 	Kernel *Kernel
 	Launch Launch
 }
+
+// alone reports whether the launch is not like others, and cannot share a submission with them.
+func (p *Prepared) alone() bool { return p.Launch.Cooperative }
 
 // Prepare checks a launch and copies its arguments.
 func (k *Kernel) Prepare(l Launch) (*Prepared, error) {
@@ -40,7 +45,7 @@ const batchPackets = 32
 // doorbells.
 func (q *HostQueue) LaunchAll(ps []*Prepared) error {
 	set := &q.dev.rt.set
-	if len(ps) == 1 || set.SerializeKernel != 0 || set.LaunchBlocking || q.dev.rt.hooks.Launched != nil {
+	if len(ps) == 1 || set.SerializeKernel != 0 || set.LaunchBlocking || slices.ContainsFunc(ps, (*Prepared).alone) || q.dev.rt.hooks.Launched != nil {
 		for _, p := range ps {
 			if _, err := q.Launch(p.Kernel, &p.Launch); err != nil {
 				return err

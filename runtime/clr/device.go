@@ -116,6 +116,8 @@ type Device struct {
 
 	heapMu sync.Mutex
 	heap   uint64 // device malloc's state; guarded by heapMu
+
+	coop cooperative
 }
 
 // Runtime returns the runtime that the device belongs to.

@@ -93,6 +93,8 @@ type Launch struct {
 	Timed       bool // the command gets an event with times of its own
 	Cooperative bool // all groups run at the same time, and can wait for each other
 	AnyOrder    bool // not ordered after the commands in front
+
+	gridSync uint64 // hidden_multigrid_sync_arg; 0 unless cooperative
 }
 
 // check refuses what the device would answer with a queue error, which ends the queue.
@@ -160,6 +162,9 @@ func (q *HostQueue) launch(k *Kernel, l *Launch) (*Event, error) {
 	hw, err := q.hwLocked()
 	if err != nil {
 		return nil, err
+	}
+	if l.Cooperative {
+		return q.launchCooperative(k, l, extra, heap, began)
 	}
 	if k.needs(codeobj.HiddenHostcallBuffer) {
 		if err := hw.startHostcall(q.dev); err != nil {
@@ -301,9 +306,7 @@ func (k *Kernel) fill(a kernarg, l *Launch, hw *hwQueue, heap uint64) {
 		case codeobj.HiddenHeapV1:
 			v = heap
 		case codeobj.HiddenMultigridSyncArg:
-			if l.Cooperative {
-				v = 1 // a grid, but no multi-grid: the device library asks only whether it is 0
-			}
+			v = l.gridSync
 		default:
 			// Global offsets are 0 in HIP; the buffers of OpenCL's printf and device enqueue have no user here.
 			continue
