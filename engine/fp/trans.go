@@ -84,7 +84,8 @@ func Sqrt(k ir.Kind, e ir.FP, a uint64) uint64 {
 	return fromFloat64(k, e, math.Sqrt(toFloat64(k, a)))
 }
 
-// Rsq returns 1/sqrt(a), correctly rounded to nearest.
+// Rsq returns 1/sqrt(a) to nearest: correctly rounded, but that in f64 a value within 2^-50 units of half-way between two
+// numbers may go to the other one.
 func Rsq(k ir.Kind, e ir.FP, a uint64) uint64 {
 	f := formatOf(k, e)
 	if n, ok := f.nan1(a); ok {
@@ -99,6 +100,8 @@ func Rsq(k ir.Kind, e ir.FP, a uint64) uint64 {
 		return f.nan()
 	case f.isInf(a):
 		return 0
+	case k == ir.F64:
+		return f.flushed(e, math.Float64bits(rsq64(math.Float64frombits(a))))
 	}
 	x := f.unpack(a)
 	// a = m * 2^(2h) with m in [1, 4), so 1/sqrt(a) = 1/sqrt(m) * 2^-h, and 1/sqrt(m) is in (1/2, 1].
@@ -122,6 +125,15 @@ func Rsq(k ir.Kind, e ir.FP, a uint64) uint64 {
 	}
 	n.norm()
 	return f.pack(e, n)
+}
+
+// rsq64 corrects 1/sqrt(x) by its residual. Compiled code does the same.
+func rsq64(x float64) float64 {
+	y := 1 / math.Sqrt(x)
+	h := x * y
+	l := math.FMA(x, y, -h)
+	r := math.FMA(-l, y, math.FMA(-h, y, 1))
+	return math.FMA(r*0.5, y, y)
 }
 
 // squareTimesLE reports whether q*q*m <= 2^s, for q of up to 55 and m of up to 54 bits.
@@ -154,6 +166,48 @@ func squareTimesLE(q, m uint64, s uint) bool {
 	return w0&(w0-1) == 0
 }
 
+// The functions below are computed in float64 by a fixed sequence of operations, every one rounded once, and then rounded
+// to the format: compiled code does the same sequence on vectors and gets the same bits. Their error before the last
+// rounding is below 2^-45 of the value, so f32 results are the nearest number but for about one in a million, where they
+// are the next one. (The chip is only promised to be within one unit in the last place.)
+
+// Coefficients of the power series: of 2^r on |r| <= 1/2, of the logarithm by odd powers of (m-1)/(m+1) without its first
+// factor, of sine and cosine by even powers, highest first.
+var (
+	Exp2Series = series(12, 0, 1, func(n int) float64 { return math.Pow(math.Ln2, float64(n)) / factorial(n) })
+	Log2Series = series(9, 0, 1, func(n int) float64 { return 2 / math.Ln2 / float64(2*n+1) })
+	SinSeries  = series(7, 1, 2, func(n int) float64 { return alternate(n/2) / factorial(n) })
+	CosSeries  = series(8, 0, 2, func(n int) float64 { return alternate(n/2) / factorial(n) })
+)
+
+// series lists f(first + i*step) for i from top down to 0.
+func series(top, first, step int, f func(n int) float64) []float64 {
+	var l []float64
+	for i := top; i >= 0; i-- {
+		l = append(l, f(first+i*step))
+	}
+	return l
+}
+
+func factorial(n int) float64 {
+	x := 1.0
+	for i := 2; i <= n; i++ {
+		x *= float64(i)
+	}
+	return x
+}
+
+func alternate(n int) float64 { return float64(1 - n&1*2) }
+
+// horner evaluates a polynomial with fused steps.
+func horner(l []float64, x float64) float64 {
+	s := l[0]
+	for _, c := range l[1:] {
+		s = math.FMA(s, x, c)
+	}
+	return s
+}
+
 // Exp2 returns 2^a.
 func Exp2(k ir.Kind, e ir.FP, a uint64) uint64 {
 	f := formatOf(k, e)
@@ -161,8 +215,16 @@ func Exp2(k ir.Kind, e ir.FP, a uint64) uint64 {
 		return n
 	}
 	e = transMode(k, e)
-	return fromFloat64(k, e, math.Exp2(toFloat64(k, f.in(e, a))))
+	x := max(-Exp2Limit, min(Exp2Limit, toFloat64(k, f.in(e, a))))
+	n := math.RoundToEven(x)
+	return fromFloat64(k, e, math.Ldexp(horner(Exp2Series, x-n), int(n)))
 }
+
+// Exp2Limit is where arguments of Exp2 are cut off: powers beyond are 0 or infinite in every format.
+const Exp2Limit = 2048.0
+
+// Log2Split is the largest mantissa in [1, 2) that is not halved for the logarithm.
+const Log2Split = 1.4142135623730951
 
 // Log2 returns the base-2 logarithm of a: -inf for zeros, NaN for negative numbers.
 func Log2(k ir.Kind, e ir.FP, a uint64) uint64 {
@@ -172,15 +234,21 @@ func Log2(k ir.Kind, e ir.FP, a uint64) uint64 {
 	}
 	e = transMode(k, e)
 	a = f.in(e, a)
-	if f.isZero(a) {
+	switch {
+	case f.isZero(a):
 		return f.inf(true)
+	case a&f.sign() != 0:
+		return f.nan()
+	case f.isInf(a):
+		return a
 	}
-	x := toFloat64(k, a)
-	if x > 0.75 && x < 1.5 {
-		// Near 1 the exponent and the logarithm of the mantissa would cancel.
-		return fromFloat64(k, e, math.Log1p(x-1)*(1/math.Ln2))
+	m, ex := math.Frexp(toFloat64(k, a))
+	m, ex = 2*m, ex-1
+	if m > Log2Split {
+		m, ex = m/2, ex+1
 	}
-	return fromFloat64(k, e, math.Log2(x))
+	t := (m - 1) / (m + 1)
+	return fromFloat64(k, e, math.FMA(t, horner(Log2Series, t*t), float64(ex)))
 }
 
 // Sin returns the sine of a turns.
@@ -203,25 +271,19 @@ func turn(k ir.Kind, e ir.FP, a uint64, quarter int) uint64 {
 	x := toFloat64(k, a)
 	q := math.RoundToEven(4 * x) // quarters; exact, a float times four
 	r := x - q/4                 // in [-1/8, 1/8], exact
+	z := 2 * math.Pi * r
+	n := int(q-4*math.Floor(q/4)) + quarter
 	s := 0.0
-	switch n := int(math.Mod(q, 4)) + quarter; n & 3 {
-	case 0:
-		s = math.Sin(2 * math.Pi * r)
-		if r == 0 {
-			s = math.Copysign(0, x)
-		}
-	case 1:
-		s = math.Cos(2 * math.Pi * r)
-	case 2:
-		s = -math.Sin(2 * math.Pi * r)
-		if r == 0 {
-			s = math.Copysign(0, x)
-		}
-	case 3:
-		s = -math.Cos(2 * math.Pi * r)
+	switch {
+	case n&1 != 0:
+		s = horner(CosSeries, z*z)
+	case r != 0:
+		s = z * horner(SinSeries, z*z)
+	case quarter == 0:
+		return fromFloat64(k, e, math.Copysign(0, x)) // cos has no negative zero
 	}
-	if quarter == 1 && s == 0 {
-		s = 0 // cos has no negative zero
+	if n&2 != 0 && s != 0 {
+		s = -s
 	}
 	return fromFloat64(k, e, s)
 }
