@@ -332,6 +332,21 @@ func (q *HostQueue) Finish() error {
 	return e.Wait()
 }
 
+// Settle waits until everything is done that a command given to the stream now would wait for: the stream's own work, and by the rule of the null stream
+// that of others.
+func (q *HostQueue) Settle() error {
+	before, err := q.implicit()
+	if err != nil {
+		return err
+	}
+	for _, e := range before {
+		if err := e.Wait(); err != nil {
+			return err
+		}
+	}
+	return q.Finish()
+}
+
 // Idle reports whether the stream has nothing to do.
 func (q *HostQueue) Idle() (bool, error) {
 	e, err := q.Last()

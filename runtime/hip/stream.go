@@ -114,21 +114,13 @@ func (a *API) StreamDestroy(t *Thread, s uintptr) Error {
 	return a.fromErr(x.q.Destroy())
 }
 
-// StreamSynchronize waits for a stream.
+// StreamSynchronize waits for a stream, and for what the null stream's rule puts before it.
 func (a *API) StreamSynchronize(t *Thread, s uintptr) Error {
 	q, e := a.queue(t, s)
 	if e != Success {
 		return e
 	}
-	if q.Null() {
-		// The null stream comes after all blocking streams.
-		ev, err := q.Marker()
-		if err != nil {
-			return a.fromErr(err)
-		}
-		return a.fromErr(ev.Wait())
-	}
-	return a.fromErr(q.Finish())
+	return a.fromErr(q.Settle())
 }
 
 // StreamQuery reports whether a stream is idle: hipErrorNotReady if not.
