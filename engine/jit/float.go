@@ -33,6 +33,9 @@ func (c *compiler) canFloat(v *ir.Value) bool {
 	if v.Op == ir.OpFNeg || v.Op == ir.OpFAbs {
 		return v.Kind == ir.F16 || v.Kind == ir.BF16 || v.Kind == ir.F32 || v.Kind == ir.F64
 	}
+	if c.canTrans(v) {
+		return true
+	}
 	if !v.Op.Float() || !plainFP(v.FP) {
 		return false
 	}
@@ -85,6 +88,10 @@ func (c *compiler) floatOp(id ir.ID, v *ir.Value, u int) {
 	}
 	mod := x86.Rounded(roundOf[v.FP.Round()])
 	half := v.Kind == ir.F16 || v.Kind == ir.BF16
+	if c.canTrans(v) {
+		c.trans(id, v, u)
+		return
+	}
 	switch v.Op {
 	case ir.OpFNeg, ir.OpFAbs:
 		inst, bits := x86.VPXORD, uint64(1)<<31

@@ -31,7 +31,7 @@ func TestFloatOps(t *testing.T) {
 			ops = append(ops, op{ir.Value{Op: o, Kind: k}, 3})
 		}
 		for _, o := range []ir.Op{ir.OpFNeg, ir.OpFAbs, ir.OpFTrunc, ir.OpFCeil, ir.OpFFloor, ir.OpFRndne, ir.OpFRcp, ir.OpFRcpIFlag, ir.OpFRsq,
-			ir.OpFSqrt, ir.OpFClamp, ir.OpFCanon, ir.OpFMant, ir.OpFExp, ir.OpFFract} {
+			ir.OpFSqrt, ir.OpFClamp, ir.OpFCanon, ir.OpFMant, ir.OpFExp, ir.OpFFract, ir.OpFExp2, ir.OpFLog2, ir.OpFSin, ir.OpFCos} {
 			ops = append(ops, op{ir.Value{Op: o, Kind: k}, 1})
 		}
 		for _, p := range floatPreds {

@@ -495,7 +495,7 @@ func (g *gen) fl() {
 	v := ir.Value{Type: t, Kind: k, FP: fp}
 	switch r.IntN(11) {
 	case 8:
-		v.Op = []ir.Op{ir.OpFLdexp, ir.OpFMant, ir.OpFFract, ir.OpFRcpIFlag, ir.OpFExp, ir.OpFRsq}[r.IntN(6)]
+		v.Op = []ir.Op{ir.OpFLdexp, ir.OpFMant, ir.OpFFract, ir.OpFRcpIFlag, ir.OpFExp, ir.OpFRsq, ir.OpFExp2, ir.OpFLog2, ir.OpFSin, ir.OpFCos}[r.IntN(10)]
 		v.Args = []ir.ID{vecArg()}
 		if v.Op == ir.OpFLdexp {
 			v.Args = append(v.Args, g.vec32())
