@@ -33,6 +33,7 @@ var verbs []verb
 func init() {
 	verbs = []verb{
 		{"run", "[--gpu NAME[,NAME...]] [--rocm pumice|hsa|system] [--engine jit|interp] [--svm-trace[=FILE] [--json]] [--] PROGRAM [ARGS...]", "run a program on virtual GPUs; --svm-trace prints each migration of managed memory, and why", runProgram},
+		{"explain", "[--json] [run's options] [--] PROGRAM [ARGS...]", "run a program and tell what became of its launches, pages and handles on each floor; its own output goes to standard error", explainProgram},
 		{"demo", "", "run a kernel by the Go API: needs nothing but Go", demo},
 		{"info", "[--gpu NAME[,NAME...]]", "print what rocminfo prints", info},
 		{"gpus", "", "list the GPUs that there are", listGPUs},

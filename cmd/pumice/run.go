@@ -110,9 +110,6 @@ func parseRun(args []string) (*runOptions, error) {
 			return nil, usageErrorf("--%s: %v", name, err)
 		}
 	}
-	if o.json && !o.trace {
-		return nil, usageErrorf("--json is for --svm-trace")
-	}
 	if len(args) == 0 {
 		return o, nil
 	}
@@ -125,6 +122,9 @@ func runProgram(_, stderr io.Writer, args []string) error {
 	o, err := parseRun(args)
 	if err != nil {
 		return err
+	}
+	if o.json && !o.trace {
+		return usageErrorf("--json is for --svm-trace")
 	}
 	if o.program == "" {
 		return usageErrorf("no program given")

@@ -17,6 +17,7 @@ import (
 type Machine struct {
 	Driver *kfd.Driver
 	chips  []*silicon.Device
+	look   *explainer // nil unless the environment asks
 	sys    *amdgpu.SystemMemory
 }
 
@@ -39,16 +40,21 @@ func New(profiles []*profile.Profile) (m *Machine, err error) {
 	}
 	var devices []*amdgpu.Device
 	code := &codeMap{memory: uaccess.Process{}}
+	m.look = newExplainer(code)
 	for i, p := range profiles {
 		line := &amdgpu.Line{}
 		report := &reporter{out: os.Stderr, gpu: p.Name, isa: isa.TargetByName(p.Target), code: code}
 		report.around = func(va uint64) (holding, below, above [2]uint64) { return m.Driver.Around(i, va) }
+		hooks := silicon.Hooks{WaveFault: report.fault}
+		if m.look != nil {
+			m.look.silicon(&hooks, i)
+		}
 		chip, err := silicon.New(p, silicon.Config{
 			Engine:    e,
 			Interrupt: line.Raise,
 			// What is above the card's own size is where migrated pages live; the memory is sparse.
 			VRAMSize: p.Memory.Bytes + p.Memory.Bytes/4,
-			Hooks:    silicon.Hooks{WaveFault: report.fault},
+			Hooks:    hooks,
 		})
 		if err != nil {
 			return m, fmt.Errorf("%s: %w", p.Name, err)
@@ -60,8 +66,15 @@ func New(profiles []*profile.Profile) (m *Machine, err error) {
 		}
 		devices = append(devices, d)
 	}
-	if m.Driver, err = kfd.New(kfd.Config{World: world, Warn: warn}, devices); err == nil {
+	cfg := kfd.Config{World: world, Warn: warn}
+	if m.look != nil {
+		cfg.Hooks = m.look.kernel()
+	}
+	if m.Driver, err = kfd.New(cfg, devices); err == nil {
 		traceSVM(m.Driver, os.Stderr)
+		if m.look != nil {
+			m.look.loaded(m.Driver)
+		}
 	}
 	return m, err
 }

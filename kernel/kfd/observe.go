@@ -1,9 +1,12 @@
 package kfd
 
 import (
+	"fmt"
+
 	"github.com/pumice-gpu/pumice/abi/ih"
 	"github.com/pumice-gpu/pumice/abi/kfd"
 	"github.com/pumice-gpu/pumice/kernel/amdgpu"
+	"github.com/pumice-gpu/pumice/silicon"
 )
 
 // Hooks let tools look on. They are set before /dev/kfd is opened and never changed; a nil one costs a comparison. They run where the thing
@@ -20,6 +23,7 @@ type Hooks struct {
 type Queue struct {
 	ID       uint32
 	GPUID    uint32
+	Kind     string // "compute", or "SDMA engine" and its number
 	MQD      uint64 // bus address of the memory queue descriptor
 	Ring     uint64 // VA
 	Slot     int    // the hardware queue that the MQD is loaded into
@@ -36,6 +40,10 @@ func (d *Driver) Queues() (out []Queue) {
 	defer p.qMu.Unlock()
 	for _, q := range p.sortedQueues() {
 		x := Queue{ID: q.id, GPUID: q.pd.node.id, Ring: q.args.RingBaseAddress, Slot: q.hqd.Slot}
+		x.Kind = "compute"
+		if q.hqd.Class == silicon.SDMA {
+			x.Kind = fmt.Sprintf("SDMA engine %d", q.hqd.Engine)
+		}
 		if e := q.mqd.Extents(); len(e) > 0 {
 			x.MQD = e[0].Addr
 		}

@@ -193,6 +193,10 @@ func (q *HostQueue) launch(k *Kernel, l *Launch) (*Event, error) {
 	k.fill(args, l, hw, heap)
 	p := k.packet(l, args.addr, done)
 	pkts = append(pkts, &p)
+	var ready time.Time
+	if launched != nil {
+		ready = time.Now()
+	}
 	idx, err := hw.q.Submit(pkts...)
 	if err != nil {
 		return nil, q.submitError(err)
@@ -200,7 +204,7 @@ func (q *HostQueue) launch(k *Kernel, l *Launch) (*Event, error) {
 	hw.args.used(idx)
 	q.tail = tail{ev: e, aql: true}
 	if launched != nil {
-		launched(&LaunchInfo{Began: began, Kernel: k, Launch: l, Stream: q, Queue: hw.q.ID(), Record: hw.q.Addr(), Packet: idx, Args: args.addr,
+		launched(&LaunchInfo{Began: began, Ready: ready, Kernel: k, Launch: l, Stream: q, Queue: hw.q.ID(), Record: hw.q.Addr(), Packet: idx, Args: args.addr,
 			Done: uint64(done)})
 	}
 	return e, nil

@@ -17,6 +17,10 @@ const (
 	ManagedMemory
 )
 
+func (k Kind) String() string {
+	return [...]string{"device memory", "host memory", "registered memory", "managed memory"}[k&3]
+}
+
 // Memory is a memory object. Ptr is what devices use; Host is what the CPU uses, 0 if it cannot reach the memory.
 type Memory struct {
 	Kind   Kind
