@@ -82,9 +82,7 @@ func (c *compiler) canVector(v *ir.Value) bool {
 		return v.Type == ir.V32 && !wide(0)
 	case ir.OpCarryAdd, ir.OpBorrow:
 		return v.Type == ir.M
-	case ir.OpMbcntLo, ir.OpMbcntHi:
-		return c.v(v.Args[0]).Type == ir.S32
-	case ir.OpPermB:
+	case ir.OpMbcntLo, ir.OpMbcntHi, ir.OpPermB:
 		return true
 	}
 	return c.canFloat(v)
@@ -566,7 +564,7 @@ func (c *compiler) vcarry(id ir.ID, v *ir.Value, u int) {
 	}
 }
 
-// vmbcnt counts the bits of a 32-bit mask below each lane.
+// vmbcnt counts the bits below each lane of a 32-bit mask, one for all or one a lane.
 func (c *compiler) vmbcnt(id ir.ID, v *ir.Value, u int) {
 	r, a := &c.r, &c.a
 	const L = x86.L512
