@@ -196,7 +196,7 @@ func (q *HostQueue) engineCopy(d, s place, rect *Rect) (*Event, error) {
 	// An engine reaches its own device's memory and the host's; for another device's memory it must have been let in.
 	for _, p := range []place{d, s} {
 		if p.mem != nil && p.mem.Kind == DeviceMemory && p.mem.Device != q.dev {
-			if err := q.dev.rt.reach(p.mem, q.dev); err != nil {
+			if err := q.dev.rt.Reach(p.mem, q.dev); err != nil {
 				return nil, err
 			}
 		}
@@ -248,8 +248,8 @@ func (q *HostQueue) engine(f func(deps []*hsa.Signal, done *hsa.Signal) error) (
 	return e, nil
 }
 
-// reach lets a device reach another's memory.
-func (r *Runtime) reach(m *Memory, d *Device) error {
+// Reach lets a device reach another's memory.
+func (r *Runtime) Reach(m *Memory, d *Device) error {
 	as := append(r.HSA.Accessible(m.mem), d.Agent)
 	return r.HSA.AllowAccess(m.mem, as...)
 }
@@ -262,7 +262,7 @@ func (q *HostQueue) staged(d, s place, rect *Rect) error {
 	if err != nil {
 		return err
 	}
-	defer q.dev.rt.drop(stage)
+	defer q.dev.rt.Discard(stage)
 	h := q.dev.rt.HSA
 	var first error
 	rect.each(func(do, so uint64) {

@@ -52,7 +52,7 @@ func (d *Device) Alloc(size uint64) (*Memory, error) {
 	peers := d.peers
 	d.mu.Unlock()
 	for _, p := range peers {
-		if err := d.rt.reach(m, p); err != nil {
+		if err := d.rt.Reach(m, p); err != nil {
 			_ = d.rt.HSA.Free(h)
 			return nil, allocError(err)
 		}
@@ -138,8 +138,8 @@ func (r *Runtime) Free(m *Memory) error {
 	return r.HSA.Free(m.mem)
 }
 
-// drop frees a memory object that no device uses any more, without waiting for one.
-func (r *Runtime) drop(m *Memory) {
+// Discard frees a memory object that no device uses any more, without waiting for one.
+func (r *Runtime) Discard(m *Memory) {
 	if _, ok := r.memory.LoadAndDelete(m.mem); ok {
 		_ = r.HSA.Free(m.mem)
 	}
@@ -222,7 +222,7 @@ func (r *Runtime) EnablePeer(d, owner *Device) error {
 	owner.mu.Unlock()
 	for _, m := range r.AllMemory() {
 		if m.Kind == DeviceMemory && m.Device == owner {
-			if err := r.reach(m, d); err != nil {
+			if err := r.Reach(m, d); err != nil {
 				return err
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/pumice-gpu/pumice/runtime/clr"
@@ -32,6 +33,9 @@ type Thread struct {
 	Configs   [MaxPushed]LaunchConfig
 	Arguments [256]byte // hipSetupArgument
 	ArgSize   uint64
+
+	ID          uint64 // given to threads that capture
+	CaptureMode int32
 }
 
 // API is one HIP runtime.
@@ -51,11 +55,30 @@ type API struct {
 	peers  map[[2]int]bool    // enabled peer access; guarded by mu
 	hosts  map[uint64]*pinned // registered host memory by address; guarded by mu
 	limits map[uint32]uint64  // guarded by mu
+
+	graphs  handles[graph]
+	nodes   handles[node]
+	execs   handles[graphExec]
+	objects handles[userObject]
+
+	captures atomic.Int32  // captures under way
+	threads  atomic.Uint64 // the last Thread.ID
+
+	graphMu    sync.Mutex        // graphs, their nodes, captures, user objects
+	nodeID     uint64            // guarded by graphMu
+	captureID  uint64            // guarded by graphMu
+	captureSet map[*capture]bool // guarded by graphMu
+
+	memMu     sync.Mutex                   // memory of graphs and of pools
+	graphMem  map[*clr.Memory]*graphMemory // guarded by memMu
+	graphHigh map[int32]*[2]uint64         // high marks, guarded by memMu
+	pools     pools
+	poolSet   map[*pool]bool // all that hold memory; guarded by memMu
 }
 
 // New makes the API over a clr runtime, or over nil where there is no device. Registrations made in reg before take effect.
 func New(rt *clr.Runtime, reg *Registry, face int) *API {
-	a := &API{rt: rt, Face: face, reg: reg, flags: map[int]uint32{}, peers: map[[2]int]bool{}, hosts: map[uint64]*pinned{}, limits: map[uint32]uint64{}, log: newLogger(os.LookupEnv)}
+	a := &API{rt: rt, Face: face, reg: reg, flags: map[int]uint32{}, peers: map[[2]int]bool{}, hosts: map[uint64]*pinned{}, limits: map[uint32]uint64{}, captureSet: map[*capture]bool{}, log: newLogger(os.LookupEnv)}
 	reg.attach(a)
 	return a
 }

@@ -218,53 +218,6 @@ func (a *API) MemcpyPeer(t *Thread, dst uintptr, dd int32, src uintptr, sd int32
 	return a.Memcpy(t, dst, src, n, DeviceToDevice, s, async)
 }
 
-// MallocAsync allocates for work of a stream; the memory is there at once.
-func (a *API) MallocAsync(t *Thread, out *uintptr, size uint64, s uintptr) Error {
-	//fidelity: approximate hipMallocAsync: no pool, the allocation is made at once
-	if _, e := a.queue(t, s); e != Success {
-		return e
-	}
-	if out == nil {
-		return ErrInvalidValue
-	}
-	if size == 0 {
-		*out = 0
-		return Success
-	}
-	return a.Malloc(t, out, size)
-}
-
-// FreeAsync frees when the stream has come so far.
-func (a *API) FreeAsync(t *Thread, p, s uintptr) Error {
-	q, e := a.queue(t, s)
-	if e != Success {
-		return e
-	}
-	if p == 0 {
-		return ErrInvalidValue
-	}
-	m := a.rt.Find(uint64(p))
-	if m == nil || m.Ptr != uint64(p) || m.Kind != clr.DeviceMemory {
-		return ErrInvalidValue
-	}
-	if err := q.Finish(); err != nil {
-		return a.fromErr(err)
-	}
-	return a.fromErr(a.rt.Free(m))
-}
-
-// StreamIsCapturing answers that no stream captures: hipStreamBeginCapture is refused.
-func (a *API) StreamIsCapturing(t *Thread, s uintptr, out *int32) Error {
-	if out == nil {
-		return ErrInvalidValue
-	}
-	if _, e := a.queue(t, s); e != Success {
-		return e
-	}
-	*out = 0
-	return Success
-}
-
 // StreamAttachMem is hipStreamAttachMemAsync: a hint about managed memory.
 func (a *API) StreamAttachMem(t *Thread, s, p uintptr, n uint64, flags uint32) Error {
 	if _, e := a.queue(t, s); e != Success {

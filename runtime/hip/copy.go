@@ -27,6 +27,11 @@ func (a *API) Memcpy(t *Thread, dst, src uintptr, n uint64, k Kind, s uintptr, a
 	if e != Success {
 		return e
 	}
+	if a.capturing() {
+		if done, e := a.capturedOr(t, s, async, func() (nodeOp, Error) { return opOf(a.newCopy1D(dst, src, n, k)) }); done {
+			return e
+		}
+	}
 	if n == 0 {
 		return Success
 	}
@@ -48,6 +53,14 @@ func (a *API) Memcpy2D(t *Thread, dst uintptr, dpitch uint64, src uintptr, spitc
 	q, e := a.queue(t, s)
 	if e != Success {
 		return e
+	}
+	if a.capturing() {
+		done, e := a.capturedOr(t, s, async, func() (nodeOp, Error) {
+			return opOf(a.newCopy3D(&Memcpy3DParms{SrcPtr: PitchedPtr{Ptr: src, Pitch: spitch}, DstPtr: PitchedPtr{Ptr: dst, Pitch: dpitch}, Extent: Extent{width, height, 1}, Kind: k}))
+		})
+		if done {
+			return e
+		}
 	}
 	if width == 0 || height == 0 {
 		return Success
@@ -89,6 +102,11 @@ func (a *API) Memcpy3D(t *Thread, p *Memcpy3DParms, s uintptr, async bool) Error
 	q, e := a.queue(t, s)
 	if e != Success {
 		return e
+	}
+	if a.capturing() {
+		if done, e := a.capturedOr(t, s, async, func() (nodeOp, Error) { return opOf(a.newCopy3D(p)) }); done {
+			return e
+		}
 	}
 	dst, src, rect, e := a.place3D(p)
 	if e != Success {
@@ -181,6 +199,14 @@ func (a *API) Memset(t *Thread, dst uintptr, value uint32, size int, count uint6
 	if e != Success {
 		return e
 	}
+	if a.capturing() {
+		done, e := a.capturedOr(t, s, async, func() (nodeOp, Error) {
+			return opOf(a.newMemset(&MemsetParams{Dst: dst, ElementSize: uint32(size), Height: 1, Value: value, Width: count}, 1, 0))
+		})
+		if done {
+			return e
+		}
+	}
 	if count == 0 {
 		return Success
 	}
@@ -202,6 +228,14 @@ func (a *API) Memset2D(t *Thread, dst uintptr, pitch uint64, value byte, width, 
 	q, e := a.queue(t, s)
 	if e != Success {
 		return e
+	}
+	if a.capturing() {
+		done, e := a.capturedOr(t, s, async, func() (nodeOp, Error) {
+			return opOf(a.newMemset(&MemsetParams{Dst: dst, ElementSize: 1, Height: height, Pitch: pitch, Value: uint32(value), Width: width}, depth, pitch*max(ysize, height)))
+		})
+		if done {
+			return e
+		}
 	}
 	if width == 0 || height == 0 || depth == 0 {
 		return Success

@@ -192,7 +192,12 @@ func (a *API) DeviceSynchronize(t *Thread) Error {
 	if e != Success {
 		return e
 	}
-	return a.fromErr(d.Synchronize())
+	if e := a.refuseAll(ErrStreamCaptureUnsupported); e != Success {
+		return e
+	}
+	err := d.Synchronize()
+	a.trimPools()
+	return a.fromErr(err)
 }
 
 // DeviceReset ends what the program has on the current device: streams and events of the program stay valid handles of nothing, memory is

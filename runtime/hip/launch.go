@@ -65,50 +65,16 @@ func (a *API) launch(t *Thread, f *function, l *Launch) Error {
 	if e != Success {
 		return e
 	}
-	k, err := a.kernel(f, q.Device())
-	if err != nil {
-		if codeOf(err) == ErrNotFound {
-			return ErrInvalidDeviceFunction
-		}
-		return a.fromErr(err)
-	}
-	c := clr.Launch{Grid: l.Grid, Block: l.Block, SharedMem: l.Shared, Cooperative: l.Cooperative, AnyOrder: l.AnyOrder}
-	zero := func(d clr.Dim3) bool { return d.X == 0 || d.Y == 0 || d.Z == 0 }
-	if zero(l.Grid) || zero(l.Block) {
-		if a.Face >= 7 && !zero(l.Block) {
-			return ErrInvalidValue
-		}
-		return ErrInvalidConfiguration
-	}
-	if !l.Items {
-		gx, gy, gz := uint64(l.Grid.X)*uint64(l.Block.X), uint64(l.Grid.Y)*uint64(l.Block.Y), uint64(l.Grid.Z)*uint64(l.Block.Z)
-		if gx > 0xffffffff || gy > 0xffffffff || gz > 0xffffffff {
-			return ErrInvalidValue
-		}
-		c.Grid = clr.Dim3{X: uint32(gx), Y: uint32(gy), Z: uint32(gz)}
-	}
-	switch {
-	case l.Extra != 0 && l.Args != 0:
-		return ErrInvalidValue
-	case l.Extra != 0:
-		b, e := packed(l.Extra)
-		if e != Success {
+	if a.capturing() {
+		if done, e := a.captured(t, l.Stream, func() (nodeOp, Error) { return a.launchOp(int32(q.Device().Index), f, l) }); done {
 			return e
 		}
-		c.Packed = b
-	case l.Args != 0 || k.NumArgs() == 0:
-		args := l.Args
-		c.Arg = func(i int, dst []byte) {
-			p := *(*uintptr)(pointer(args + 8*uintptr(i)))
-			if p != 0 {
-				copy(dst, bytesAt(p, len(dst)))
-			}
-		}
-	default:
-		return ErrInvalidValue
 	}
-	timed := l.Start != 0 || l.Stop != 0
-	c.Timed = timed
+	k, c, e := a.resolve(f, l, q.Device())
+	if e != Success {
+		return e
+	}
+	c.Timed = l.Start != 0 || l.Stop != 0
 	var start, stop *event
 	if l.Start != 0 {
 		if start = a.events.get(l.Start); start == nil {
@@ -118,9 +84,7 @@ func (a *API) launch(t *Thread, f *function, l *Launch) Error {
 		if err != nil {
 			return a.fromErr(err)
 		}
-		start.mu.Lock()
-		start.ev, start.rec = m, true
-		start.mu.Unlock()
+		start.set(m)
 	}
 	if l.Stop != 0 {
 		if stop = a.events.get(l.Stop); stop == nil {
@@ -132,11 +96,56 @@ func (a *API) launch(t *Thread, f *function, l *Launch) Error {
 		return a.launchError(err)
 	}
 	if stop != nil {
-		stop.mu.Lock()
-		stop.ev, stop.rec = ev, true
-		stop.mu.Unlock()
+		stop.set(ev)
 	}
 	return Success
+}
+
+// resolve finds the kernel on a device, and brings the launch into clr's form.
+func (a *API) resolve(f *function, l *Launch, d *clr.Device) (*clr.Kernel, clr.Launch, Error) {
+	c := clr.Launch{Grid: l.Grid, Block: l.Block, SharedMem: l.Shared, Cooperative: l.Cooperative, AnyOrder: l.AnyOrder}
+	k, err := a.kernel(f, d)
+	if err != nil {
+		if codeOf(err) == ErrNotFound {
+			return nil, c, ErrInvalidDeviceFunction
+		}
+		return nil, c, a.fromErr(err)
+	}
+	zero := func(d clr.Dim3) bool { return d.X == 0 || d.Y == 0 || d.Z == 0 }
+	if zero(l.Grid) || zero(l.Block) {
+		if a.Face >= 7 && !zero(l.Block) {
+			return nil, c, ErrInvalidValue
+		}
+		return nil, c, ErrInvalidConfiguration
+	}
+	if !l.Items {
+		gx, gy, gz := uint64(l.Grid.X)*uint64(l.Block.X), uint64(l.Grid.Y)*uint64(l.Block.Y), uint64(l.Grid.Z)*uint64(l.Block.Z)
+		if gx > 0xffffffff || gy > 0xffffffff || gz > 0xffffffff {
+			return nil, c, ErrInvalidValue
+		}
+		c.Grid = clr.Dim3{X: uint32(gx), Y: uint32(gy), Z: uint32(gz)}
+	}
+	switch {
+	case l.Extra != 0 && l.Args != 0:
+		return nil, c, ErrInvalidValue
+	case l.Extra != 0:
+		b, e := packed(l.Extra)
+		if e != Success {
+			return nil, c, e
+		}
+		c.Packed = b
+	case l.Args != 0 || k.NumArgs() == 0:
+		args := l.Args
+		c.Arg = func(i int, dst []byte) {
+			p := *(*uintptr)(pointer(args + 8*uintptr(i)))
+			if p != 0 {
+				copy(dst, bytesAt(p, len(dst)))
+			}
+		}
+	default:
+		return nil, c, ErrInvalidValue
+	}
+	return k, c, Success
 }
 
 // launchError maps what a launch refuses.
@@ -256,6 +265,7 @@ func (a *API) ModuleGetFunction(t *Thread, out *uintptr, m uintptr, name string)
 		return a.fromErr(err)
 	}
 	*out = a.funcs.add(f)
+	f.handle = *out
 	a.mu.Lock()
 	x.fns = append(x.fns, *out)
 	a.mu.Unlock()

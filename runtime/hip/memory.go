@@ -38,6 +38,9 @@ func (a *API) ExtMalloc(t *Thread, out *uintptr, size uint64, flags uint32) Erro
 	if out == nil {
 		return ErrInvalidValue
 	}
+	if e := a.refuseUnsafe(t); e != Success {
+		return e
+	}
 	*out = 0
 	if size == 0 {
 		return Success
@@ -75,12 +78,25 @@ func (a *API) Free(t *Thread, p uintptr) Error {
 	if len(a.devices()) == 0 {
 		return a.noDevice()
 	}
+	if e := a.refuseImplicit(); e != Success {
+		return e
+	}
 	m := a.rt.Find(uint64(p))
 	if m == nil || m.Ptr != uint64(p) || m.Kind == clr.RegisteredMemory {
 		return ErrInvalidValue
 	}
 	if m.Kind == clr.HostMemory {
 		return ErrInvalidDevicePointer
+	}
+	if mine, e := a.freeGraphMemory(m); mine {
+		return e
+	}
+	if a.pooled(m) {
+		if err := m.Device.Synchronize(); err != nil {
+			return a.fromErr(err)
+		}
+		_, e := a.freeToPool(nil, m)
+		return e
 	}
 	return a.fromErr(a.rt.Free(m))
 }
@@ -93,6 +109,9 @@ func (a *API) HostMalloc(t *Thread, out *uintptr, size uint64, flags uint32) Err
 	}
 	if out == nil {
 		return ErrInvalidValue
+	}
+	if e := a.refuseUnsafe(t); e != Success {
+		return e
 	}
 	*out = 0
 	if size == 0 {
@@ -118,6 +137,9 @@ func (a *API) HostFree(t *Thread, p uintptr) Error {
 	}
 	if len(a.devices()) == 0 {
 		return a.noDevice()
+	}
+	if e := a.refuseUnsafe(t); e != Success {
+		return e
 	}
 	m := a.rt.Find(uint64(p))
 	if m == nil || m.Host != uint64(p) || m.Kind != clr.HostMemory {
@@ -171,6 +193,9 @@ func (a *API) HostRegister(t *Thread, host uintptr, size uint64, flags uint32) E
 	}
 	if host == 0 || size == 0 || flags > 15 {
 		return ErrInvalidValue
+	}
+	if e := a.refuseUnsafe(t); e != Success {
+		return e
 	}
 	if m := a.rt.Find(uint64(host)); m != nil {
 		return ErrHostMemoryAlreadyRegistered

@@ -33,9 +33,10 @@ type fatBinary struct {
 
 // function is a kernel: of a fat binary, or of a module.
 type function struct {
-	name string
-	bin  *fatBinary
-	mod  *module
+	name   string
+	handle uintptr // what the program knows it by: host key, or the handle of a module's function
+	bin    *fatBinary
+	mod    *module
 
 	mu      sync.Mutex
 	kernels map[*clr.Device]*clr.Kernel // guarded by mu
@@ -82,7 +83,7 @@ func (r *Registry) RegisterFunction(bin, key uintptr, name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if b := r.bins[bin]; b != nil {
-		r.funcs[key] = &function{name: name, bin: b, kernels: map[*clr.Device]*clr.Kernel{}}
+		r.funcs[key] = &function{name: name, handle: key, bin: b, kernels: map[*clr.Device]*clr.Kernel{}}
 		b.funcs = append(b.funcs, key)
 	}
 }

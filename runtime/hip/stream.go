@@ -17,6 +17,9 @@ const (
 type stream struct {
 	q     *clr.HostQueue
 	flags uint32
+
+	cap  *capture // that the stream is in; guarded by API.graphMu
+	deps []*node  // of the next node that is captured; guarded by API.graphMu
 }
 
 // event is a hipEvent_t.
@@ -27,6 +30,15 @@ type event struct {
 	mu  sync.Mutex
 	ev  *clr.Event // of the last record; nil before; guarded by mu
 	rec bool       // recorded; guarded by mu
+
+	cap *eventCapture // of the last record, in a capture that is under way; guarded by API.graphMu
+}
+
+// set makes the event stand for a point in a stream.
+func (x *event) set(m *clr.Event) {
+	x.mu.Lock()
+	x.ev, x.rec = m, true
+	x.mu.Unlock()
 }
 
 // Flags.
@@ -111,6 +123,7 @@ func (a *API) StreamDestroy(t *Thread, s uintptr) Error {
 	if x == nil {
 		return ErrContextIsDestroyed
 	}
+	a.forgetStream(x)
 	return a.fromErr(x.q.Destroy())
 }
 
@@ -120,6 +133,10 @@ func (a *API) StreamSynchronize(t *Thread, s uintptr) Error {
 	if e != Success {
 		return e
 	}
+	if e := a.refuseWait(t, s); e != Success {
+		return e
+	}
+	defer a.trimPools()
 	return a.fromErr(q.Settle())
 }
 
@@ -127,6 +144,9 @@ func (a *API) StreamSynchronize(t *Thread, s uintptr) Error {
 func (a *API) StreamQuery(t *Thread, s uintptr) Error {
 	q, e := a.queue(t, s)
 	if e != Success {
+		return e
+	}
+	if e := a.refuseWait(t, s); e != Success {
 		return e
 	}
 	idle, err := q.Idle()
@@ -154,6 +174,11 @@ func (a *API) StreamWaitEvent(t *Thread, s, ev uintptr, flags uint32) Error {
 	x := a.events.get(ev)
 	if x == nil {
 		return ErrInvalidHandle
+	}
+	if a.capturing() {
+		if done, e := a.captureWait(t, s, x); done {
+			return e
+		}
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -240,8 +265,26 @@ func (a *API) HostFunc(t *Thread, s uintptr, f func()) Error {
 	if e != Success {
 		return e
 	}
+	if a.capturing() {
+		if done, e := a.captured(t, s, func() (nodeOp, Error) { return nil, ErrStreamCaptureUnsupported }); done {
+			return e
+		}
+	}
 	_, err := q.Host(func() error { f(); return nil })
 	return a.fromErr(err)
+}
+
+// LaunchHostFunc runs a function of the program in stream order on another thread, or makes a node of it.
+func (a *API) LaunchHostFunc(t *Thread, s, fn, data uintptr) Error {
+	if fn == 0 {
+		return ErrInvalidValue
+	}
+	if a.capturing() {
+		if done, e := a.captured(t, s, func() (nodeOp, Error) { return &hostOp{HostNodeParams{fn, data}}, Success }); done {
+			return e
+		}
+	}
+	return a.HostFunc(t, s, func() { CallHost(fn, data) })
 }
 
 // EventCreate makes an event.
@@ -281,6 +324,11 @@ func (a *API) EventRecord(t *Thread, ev, s uintptr) Error {
 	if e != Success {
 		return e
 	}
+	if a.capturing() {
+		if done, e := a.captureRecord(t, x, s); done {
+			return e
+		}
+	}
 	if q.Device().Index != int(x.dev) {
 		return ErrInvalidHandle
 	}
@@ -288,9 +336,7 @@ func (a *API) EventRecord(t *Thread, ev, s uintptr) Error {
 	if err != nil {
 		return a.fromErr(err)
 	}
-	x.mu.Lock()
-	x.ev, x.rec = m, true
-	x.mu.Unlock()
+	x.set(m)
 	return Success
 }
 
@@ -306,7 +352,11 @@ func (a *API) EventSynchronize(ev uintptr) Error {
 	if x == nil {
 		return ErrInvalidHandle
 	}
+	if e := a.refuseEvent(x); e != Success {
+		return e
+	}
 	if e, _ := x.last(); e != nil {
+		defer a.trimPools()
 		return a.fromErr(e.Wait())
 	}
 	return Success
@@ -317,6 +367,9 @@ func (a *API) EventQuery(ev uintptr) Error {
 	x := a.events.get(ev)
 	if x == nil {
 		return ErrInvalidHandle
+	}
+	if e := a.refuseEvent(x); e != Success {
+		return e
 	}
 	if e, _ := x.last(); e != nil && !e.Done() {
 		if err := e.Device().Err(); err != nil {

@@ -87,6 +87,7 @@ func api() *hip.API {
 			}
 			C.pumice_write(e, unsafe.Pointer(&b[0]), C.size_t(len(b)))
 		}
+		hip.CallHost = func(f, data uintptr) { C.call_host(ptr(uint64(f)), ptr(uint64(data))) }
 		clr.CallHost = func(f uint64, out *[2]uint64, in *[7]uint64) {
 			C.call_service(ptr(f), (*C.uint64_t)(&out[0]), (*C.uint64_t)(&in[0]))
 		}
@@ -314,14 +315,12 @@ func hipStreamAddCallback(s uintptr, f, data unsafe.Pointer, flags uint32) int32
 }
 
 //export hipLaunchHostFunc
-func hipLaunchHostFunc(s uintptr, f, data unsafe.Pointer) int32 {
-	return call("hipLaunchHostFunc", func(a *hip.API, t *hip.Thread) hip.Error {
-		if f == nil {
-			return hip.ErrInvalidValue
-		}
-		return a.HostFunc(t, s, func() { C.call_host(f, data) })
-	})
+func hipLaunchHostFunc(s, f, data uintptr) int32 {
+	return call("hipLaunchHostFunc", func(a *hip.API, t *hip.Thread) hip.Error { return a.LaunchHostFunc(t, s, f, data) })
 }
+
+//export hipLaunchHostFunc_spt
+func hipLaunchHostFunc_spt(s, f, data uintptr) int32 { return hipLaunchHostFunc(spt(s), f, data) }
 
 //export hipMalloc3D
 func hipMalloc3D(out uintptr, x C.pumice_extent) int32 {

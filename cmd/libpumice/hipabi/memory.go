@@ -119,13 +119,3 @@ func hipMemAdvise(p uintptr, size uint64, advice, device int32) int32 {
 func hipMemPrefetchAsync(p uintptr, size uint64, device int32, s uintptr) int32 {
 	return call("hipMemPrefetchAsync", func(a *hip.API, t *hip.Thread) hip.Error { return a.MemPrefetch(t, p, size, device, s) })
 }
-
-//export hipMallocAsync
-func hipMallocAsync(out *uintptr, size uint64, s uintptr) int32 {
-	return call("hipMallocAsync", func(a *hip.API, t *hip.Thread) hip.Error { return a.MallocAsync(t, out, size, s) })
-}
-
-//export hipFreeAsync
-func hipFreeAsync(p, s uintptr) int32 {
-	return call("hipFreeAsync", func(a *hip.API, t *hip.Thread) hip.Error { return a.FreeAsync(t, p, s) })
-}

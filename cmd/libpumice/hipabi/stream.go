@@ -83,21 +83,6 @@ func hipStreamGetDevice(s uintptr, out *int32) int32 {
 	return call("hipStreamGetDevice", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamGetDevice(t, s, out) })
 }
 
-//export hipStreamIsCapturing
-func hipStreamIsCapturing(s uintptr, out *int32) int32 {
-	return call("hipStreamIsCapturing", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamIsCapturing(t, s, out) })
-}
-
-//export hipStreamIsCapturing_spt
-func hipStreamIsCapturing_spt(s uintptr, out *int32) int32 {
-	return call("hipStreamIsCapturing_spt", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamIsCapturing(t, spt(s), out) })
-}
-
-//export hipStreamGetCaptureInfo
-func hipStreamGetCaptureInfo(s uintptr, out *int32, id *uint64) int32 {
-	return call("hipStreamGetCaptureInfo", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamIsCapturing(t, s, out) })
-}
-
 //export hipStreamAttachMemAsync
 func hipStreamAttachMemAsync(s, p uintptr, n uint64, flags uint32) int32 {
 	return call("hipStreamAttachMemAsync", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamAttachMem(t, s, p, n, flags) })

@@ -1,0 +1,89 @@
+package hipabi
+
+import "C"
+
+import (
+	"unsafe"
+
+	"github.com/pumice-gpu/pumice/runtime/hip"
+)
+
+//export hipMallocAsync
+func hipMallocAsync(out *uintptr, size uint64, s uintptr) int32 {
+	return call("hipMallocAsync", func(a *hip.API, t *hip.Thread) hip.Error { return a.MallocAsync(t, out, size, 0, s) })
+}
+
+//export hipMallocFromPoolAsync
+func hipMallocFromPoolAsync(out *uintptr, size uint64, pool, s uintptr) int32 {
+	return call("hipMallocFromPoolAsync", func(a *hip.API, t *hip.Thread) hip.Error {
+		if pool == 0 {
+			return hip.ErrInvalidValue
+		}
+		return a.MallocAsync(t, out, size, pool, s)
+	})
+}
+
+//export hipFreeAsync
+func hipFreeAsync(p, s uintptr) int32 {
+	return call("hipFreeAsync", func(a *hip.API, t *hip.Thread) hip.Error { return a.FreeAsync(t, p, s) })
+}
+
+//export hipDeviceGetDefaultMemPool
+func hipDeviceGetDefaultMemPool(out *uintptr, d int32) int32 {
+	return call("hipDeviceGetDefaultMemPool", func(a *hip.API, _ *hip.Thread) hip.Error { return a.DeviceGetPool(out, d, true) })
+}
+
+//export hipDeviceGetMemPool
+func hipDeviceGetMemPool(out *uintptr, d int32) int32 {
+	return call("hipDeviceGetMemPool", func(a *hip.API, _ *hip.Thread) hip.Error { return a.DeviceGetPool(out, d, false) })
+}
+
+//export hipDeviceSetMemPool
+func hipDeviceSetMemPool(d int32, pool uintptr) int32 {
+	return call("hipDeviceSetMemPool", func(a *hip.API, _ *hip.Thread) hip.Error { return a.DeviceSetPool(d, pool) })
+}
+
+//export hipMemPoolCreate
+func hipMemPoolCreate(out *uintptr, props uintptr) int32 {
+	return call("hipMemPoolCreate", func(a *hip.API, _ *hip.Thread) hip.Error { return a.PoolCreate(out, at[hip.PoolProps](props)) })
+}
+
+//export hipMemPoolDestroy
+func hipMemPoolDestroy(pool uintptr) int32 {
+	return call("hipMemPoolDestroy", func(a *hip.API, _ *hip.Thread) hip.Error { return a.PoolDestroy(pool) })
+}
+
+//export hipMemPoolTrimTo
+func hipMemPoolTrimTo(pool uintptr, keep uint64) int32 {
+	return call("hipMemPoolTrimTo", func(a *hip.API, _ *hip.Thread) hip.Error { return a.PoolTrim(pool, keep) })
+}
+
+//export hipMemPoolSetAttribute
+func hipMemPoolSetAttribute(pool uintptr, attr int32, v uintptr) int32 {
+	return call("hipMemPoolSetAttribute", func(a *hip.API, _ *hip.Thread) hip.Error { return a.PoolSetAttribute(pool, attr, v) })
+}
+
+//export hipMemPoolGetAttribute
+func hipMemPoolGetAttribute(pool uintptr, attr int32, v uintptr) int32 {
+	return call("hipMemPoolGetAttribute", func(a *hip.API, _ *hip.Thread) hip.Error { return a.PoolGetAttribute(pool, attr, v) })
+}
+
+//export hipMemPoolGetAccess
+func hipMemPoolGetAccess(out *int32, pool, location uintptr) int32 {
+	return call("hipMemPoolGetAccess", func(a *hip.API, _ *hip.Thread) hip.Error {
+		return a.PoolGetAccess(out, pool, at[hip.Location](location))
+	})
+}
+
+//export hipMemPoolSetAccess
+func hipMemPoolSetAccess(pool, descs uintptr, n uint64) int32 {
+	return call("hipMemPoolSetAccess", func(a *hip.API, _ *hip.Thread) hip.Error {
+		if descs == 0 {
+			return hip.ErrInvalidValue
+		}
+		if n > uint64(len(a.Devices())) {
+			return hip.ErrInvalidDevice
+		}
+		return a.PoolSetAccess(pool, unsafe.Slice(at[hip.AccessDesc](descs), n))
+	})
+}

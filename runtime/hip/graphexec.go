@@ -1,0 +1,597 @@
+package hip
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/pumice-gpu/pumice/runtime/clr"
+)
+
+// Flags of instantiation.
+const (
+	instantiateAutoFree     = 1
+	instantiateUpload       = 2
+	instantiateDeviceLaunch = 4
+	instantiateNodePriority = 8
+)
+
+// maxLanes is how many branches of a graph run side by side.
+const maxLanes = 4
+
+// graphExec is a hipGraphExec_t: a copy of a graph, and a plan. Nodes are laid out on lanes; a lane is a stream. The first lane is the stream that the graph is
+// launched on, the others are the executable graph's own. Where an edge goes from one lane to another, the node at its end waits for an event behind the node at
+// its start, unless its lane has waited for that or something later before.
+type graphExec struct {
+	handle uintptr
+	g      *graph
+	flags  uint64
+	byID   map[uint64]*node // guarded by API.graphMu
+
+	mu    sync.Mutex // guards what follows, and the operations of nodes while a launch reads them
+	steps []step
+	lanes []lane
+	last  *clr.HostQueue // of the last launch
+	batch []*clr.Prepared
+}
+
+// step is a node in the plan.
+type step struct {
+	n     *node
+	lane  int
+	waits []int // steps of other lanes
+	mark  bool  // a later step of another lane waits for this one
+	ev    *clr.Event
+}
+
+type lane struct {
+	dev *clr.Device
+	own *clr.HostQueue // nil for the first lane until it is needed
+	q   *clr.HostQueue // of the launch under way
+}
+
+// graphRun is what a node gets to run on.
+type graphRun struct {
+	x *graphExec
+	q *clr.HostQueue
+}
+
+// graphInstantiate makes an executable graph.
+func (a *API) graphInstantiate(gh uintptr, flags uint64) (*graphExec, Error) {
+	a.graphMu.Lock()
+	defer a.graphMu.Unlock()
+	g := a.graphs.get(gh)
+	if g == nil {
+		return nil, ErrInvalidValue
+	}
+	if g.instances > 0 && g.hasMemory() {
+		return nil, ErrNotSupported
+	}
+	if !g.sound() {
+		return nil, ErrInvalidValue
+	}
+	g.instances++
+	x := &graphExec{g: a.cloneLocked(g), flags: flags, byID: map[uint64]*node{}}
+	x.index(x.g)
+	x.plan(a)
+	x.handle = a.execs.add(x)
+	return x, Success
+}
+
+// sound reports whether a graph and the graphs in it have no circle.
+func (g *graph) sound() bool {
+	if _, ok := g.order(); !ok {
+		return false
+	}
+	for _, n := range g.nodes {
+		if c, ok := n.op.(*childOp); ok && !c.g.sound() {
+			return false
+		}
+	}
+	return true
+}
+
+func (x *graphExec) index(g *graph) {
+	for _, n := range g.nodes {
+		x.byID[n.id] = n
+		if c, ok := n.op.(*childOp); ok {
+			x.index(c.g)
+		}
+	}
+}
+
+// twin finds the copy of a node of the graph that was instantiated.
+func (x *graphExec) twin(id uint64) *node { return x.byID[id] }
+
+// GraphInstantiate is hipGraphInstantiate in all its forms.
+func (a *API) GraphInstantiate(out *uintptr, gh uintptr, flags uint64) Error {
+	const all = instantiateAutoFree | instantiateUpload | instantiateDeviceLaunch | instantiateNodePriority
+	if out == nil {
+		return ErrInvalidValue
+	}
+	if flags&^all != 0 || a.Face <= 5 && flags&^instantiateAutoFree != 0 {
+		return ErrInvalidValue
+	}
+	x, e := a.graphInstantiate(gh, flags)
+	if e == Success {
+		*out = x.handle
+	}
+	return e
+}
+
+// InstantiateParams is hipGraphInstantiateParams.
+type InstantiateParams struct {
+	ErrNode uintptr
+	Flags   uint64
+	Result  int32 // 0 success, 1 error, 2 invalid structure
+	_       int32
+	Stream  uintptr
+}
+
+// GraphInstantiateWithParams is hipGraphInstantiateWithParams.
+func (a *API) GraphInstantiateWithParams(t *Thread, out *uintptr, gh uintptr, p *InstantiateParams) Error {
+	if p == nil {
+		return ErrInvalidValue
+	}
+	p.ErrNode = 0
+	e := a.GraphInstantiate(out, gh, p.Flags)
+	switch {
+	case e == ErrInvalidValue && a.graphs.get(gh) != nil:
+		p.Result = 2
+	case e != Success:
+		p.Result = 1
+	default:
+		p.Result = 0
+		if p.Flags&instantiateUpload != 0 {
+			return a.GraphUpload(t, *out, p.Stream)
+		}
+	}
+	return e
+}
+
+// GraphExecGetFlags returns the flags of instantiation.
+func (a *API) GraphExecGetFlags(xh uintptr, out *uint64) Error {
+	x := a.execs.get(xh)
+	if x == nil || out == nil {
+		return ErrInvalidValue
+	}
+	*out = x.flags
+	return Success
+}
+
+// GraphUpload gets an executable graph ready: the streams of its lanes.
+func (a *API) GraphUpload(t *Thread, xh, s uintptr) Error {
+	x := a.execs.get(xh)
+	if x == nil {
+		return ErrInvalidValue
+	}
+	if _, e := a.queue(t, s); e != Success {
+		return e
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for i := range x.lanes {
+		if i > 0 {
+			if _, err := x.ownQueue(i); err != nil {
+				return a.fromErr(err)
+			}
+		}
+	}
+	return Success
+}
+
+// position is how far each lane must have come: steps of the lane, 0 where the list is too short.
+type position []int
+
+func (p position) at(l int) int {
+	if l < len(p) {
+		return p[l]
+	}
+	return 0
+}
+
+// merged returns what is behind both positions.
+func (p position) merged(o position) position {
+	m := make(position, max(len(p), len(o)))
+	for l := range m {
+		m[l] = max(p.at(l), o.at(l))
+	}
+	return m
+}
+
+// planner lays nodes out on lanes.
+type planner struct {
+	a      *API
+	x      *graphExec
+	steps  [][]int            // by lane: indices of steps
+	known  []position         // by lane: what its last step comes after, itself included
+	behind map[*node]position // what must be done before what depends on a node
+	last   []*node            // by lane
+}
+
+// plan lays the graph out.
+func (x *graphExec) plan(a *API) {
+	p := &planner{a: a, x: x, behind: map[*node]position{}}
+	p.graph(x.g, nil)
+}
+
+// graph lays out a graph all of whose nodes come after a position, and returns the position behind all of it.
+func (p *planner) graph(g *graph, from position) (end position) {
+	order, _ := g.order()
+	end = from
+	for _, n := range order {
+		need := from
+		for _, d := range n.deps {
+			need = need.merged(p.behind[d])
+		}
+		var done position
+		switch op := n.op.(type) {
+		case emptyOp:
+			done = need
+		case *childOp:
+			done = p.graph(op.g, need)
+		default:
+			done = p.place(n, need)
+		}
+		p.behind[n] = done
+		end = end.merged(done)
+	}
+	return end
+}
+
+// lane chooses where a node goes: behind the last step of a lane if it depends on that, because then nothing has to be waited for; else on a lane of its own
+// while there may be more; else where least is to be done.
+func (p *planner) lane(n *node) int {
+	lanes := &p.x.lanes
+	dev := p.a.devices()[p.x.g.dev]
+	k, pinned := n.op.(*kernelOp)
+	if pinned {
+		dev = p.a.devices()[k.dev]
+	}
+	least := -1
+	for l := range *lanes {
+		if pinned && (*lanes)[l].dev != dev {
+			continue
+		}
+		if slices.Contains(n.deps, p.last[l]) {
+			return l
+		}
+		if least < 0 || len(p.steps[l]) < len(p.steps[least]) {
+			least = l
+		}
+	}
+	if len(*lanes) < maxLanes || least < 0 {
+		*lanes = append(*lanes, lane{dev: dev})
+		p.steps, p.known, p.last = append(p.steps, nil), append(p.known, nil), append(p.last, nil)
+		return len(*lanes) - 1
+	}
+	return least
+}
+
+// place puts a node on a lane, and returns the position behind it.
+func (p *planner) place(n *node, need position) position {
+	x, l := p.x, p.lane(n)
+	s := step{n: n, lane: l}
+	for o := range need {
+		if o != l && need[o] > p.known[l].at(o) {
+			w := p.steps[o][need[o]-1]
+			x.steps[w].mark = true
+			s.waits = append(s.waits, w)
+		}
+	}
+	x.steps = append(x.steps, s)
+	p.steps[l] = append(p.steps[l], len(x.steps)-1)
+	p.last[l] = n
+	own := make(position, l+1)
+	own[l] = len(p.steps[l])
+	p.known[l] = p.known[l].merged(need).merged(own)
+	return p.known[l]
+}
+
+// ownQueue returns the executable graph's own stream for a lane. mu is held.
+func (x *graphExec) ownQueue(i int) (*clr.HostQueue, error) {
+	l := &x.lanes[i]
+	if l.own == nil {
+		q, err := l.dev.NewQueue(clr.NonBlocking, 0, nil)
+		if err != nil {
+			return nil, err
+		}
+		l.own = q
+	}
+	return l.own, nil
+}
+
+// GraphLaunch gives an executable graph to a stream. A second launch runs after the first.
+func (a *API) GraphLaunch(t *Thread, xh, s uintptr) Error {
+	x := a.execs.get(xh)
+	if x == nil {
+		return ErrInvalidValue
+	}
+	q, e := a.queue(t, s)
+	if e != Success {
+		return e
+	}
+	if a.capturing() {
+		// The launch becomes a node that holds the graph.
+		done, e := a.captured(t, s, func() (nodeOp, Error) {
+			a.graphMu.Lock()
+			defer a.graphMu.Unlock()
+			if x.g.hasMemory() {
+				return nil, ErrNotSupported
+			}
+			return &childOp{a.cloneLocked(x.g)}, Success
+		})
+		if done {
+			return e
+		}
+	}
+	return x.launch(a, q)
+}
+
+func (x *graphExec) launch(a *API, q *clr.HostQueue) Error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.last != nil && x.last != q {
+		// A stream that has been destroyed has nothing left to do.
+		if e, err := x.last.Last(); err == nil && e != nil {
+			q.WaitFor(e)
+		}
+	}
+	x.last = q
+	if len(x.steps) == 0 {
+		return Success
+	}
+	joined := false
+	for i := range x.lanes {
+		if x.lanes[i].q = q; i > 0 || x.lanes[i].dev != q.Device() {
+			own, err := x.ownQueue(i)
+			if err != nil {
+				return a.fromErr(err)
+			}
+			x.lanes[i].q, joined = own, true
+		}
+	}
+	if joined {
+		start, err := q.Marker()
+		if err != nil {
+			return a.fromErr(err)
+		}
+		for _, l := range x.lanes {
+			if l.q != q {
+				l.q.WaitFor(start)
+			}
+		}
+	}
+	if e := x.run(a); e != Success {
+		return e
+	}
+	if joined {
+		for _, l := range x.lanes {
+			if l.q != q {
+				end, err := l.q.Last()
+				if err != nil {
+					return a.fromErr(err)
+				}
+				if end != nil {
+					q.WaitFor(end)
+				}
+			}
+		}
+	}
+	for i := range x.steps {
+		x.steps[i].ev = nil
+	}
+	return Success
+}
+
+// run gives all steps to their lanes. Launches that follow each other on a lane go together.
+func (x *graphExec) run(a *API) Error {
+	batchLane := -1
+	flush := func() Error {
+		if len(x.batch) == 0 {
+			return Success
+		}
+		err := x.lanes[batchLane].q.LaunchAll(x.batch)
+		x.batch = x.batch[:0]
+		if err != nil {
+			return a.launchError(err)
+		}
+		return Success
+	}
+	x.batch = x.batch[:0]
+	for i := range x.steps {
+		s := &x.steps[i]
+		k, plain := s.n.op.(*kernelOp)
+		plain = plain && k.start == nil && k.stop == nil && !s.n.disabled
+		if !plain || s.lane != batchLane || len(s.waits) > 0 {
+			if e := flush(); e != Success {
+				return e
+			}
+			batchLane = s.lane
+		}
+		q := x.lanes[s.lane].q
+		for _, w := range s.waits {
+			if ev := x.steps[w].ev; ev != nil {
+				q.WaitFor(ev)
+			}
+		}
+		switch {
+		case s.n.disabled:
+		case plain:
+			x.batch = append(x.batch, k.prep)
+		default:
+			if e := s.n.op.run(a, &graphRun{x, q}); e != Success {
+				return e
+			}
+		}
+		if s.mark {
+			if e := flush(); e != Success {
+				return e
+			}
+			ev, err := q.Last()
+			if err != nil {
+				return a.fromErr(err)
+			}
+			s.ev = ev
+		}
+	}
+	return flush()
+}
+
+// GraphExecDestroy ends an executable graph; launches that are under way finish.
+func (a *API) GraphExecDestroy(xh uintptr) Error {
+	x := a.execs.remove(xh)
+	if x == nil {
+		return ErrInvalidValue
+	}
+	x.mu.Lock()
+	last := x.last
+	var own []*clr.HostQueue
+	for i := range x.lanes {
+		if x.lanes[i].own != nil {
+			own = append(own, x.lanes[i].own)
+		}
+	}
+	x.mu.Unlock()
+	end := func() {
+		for _, q := range own {
+			_ = q.Destroy()
+		}
+		a.graphMu.Lock()
+		if x.g.origin != nil {
+			x.g.origin.instances--
+		}
+		objects := a.dropGraphLocked(x.g)
+		a.graphMu.Unlock()
+		for o, n := range objects {
+			a.releaseObject(o, n)
+		}
+	}
+	var ev *clr.Event
+	if last != nil {
+		ev, _ = last.Last()
+	}
+	if ev == nil || ev.Done() {
+		end()
+		return Success
+	}
+	go func() { _ = ev.Wait(); end() }()
+	return Success
+}
+
+// updateResult is hipGraphExecUpdateResult.
+type updateResult int32
+
+const (
+	updateSuccess                   updateResult = 0
+	updateError                     updateResult = 1
+	updateTopologyChanged           updateResult = 2
+	updateNodeTypeChanged           updateResult = 3
+	updateFunctionChanged           updateResult = 4
+	updateParametersChanged         updateResult = 5
+	updateNotSupported              updateResult = 6
+	updateUnsupportedFunctionChange updateResult = 7
+)
+
+// updateOps checks whether the nodes of an executable graph's copy may get the operations of another graph's. The node that does not fit is told. graphMu is held.
+func (a *API) updateOps(old, by *graph, bad **node) updateResult {
+	say := func(n *node, r updateResult) updateResult {
+		if bad != nil && *bad == nil {
+			*bad = n
+		}
+		return r
+	}
+	xs, ok1 := old.order()
+	ys, ok2 := by.order()
+	if !ok1 || !ok2 || len(xs) != len(ys) {
+		return updateTopologyChanged
+	}
+	at := make(map[*node]int, len(xs))
+	for i := range xs {
+		at[xs[i]] = i
+	}
+	for i := range xs {
+		x, y := xs[i], ys[i]
+		if x.op.kind() != y.op.kind() {
+			return say(y, updateNodeTypeChanged)
+		}
+		if len(x.deps) != len(y.deps) {
+			return say(y, updateTopologyChanged)
+		}
+		for _, d := range x.deps {
+			if !slices.Contains(y.deps, ys[at[d]]) {
+				return say(y, updateTopologyChanged)
+			}
+		}
+		if r := x.op.accept(a, y.op); r != updateSuccess {
+			return say(y, r)
+		}
+	}
+	return updateSuccess
+}
+
+// replaceOps copies operations over, after updateOps has found them fit.
+func (a *API) replaceOps(old, by *graph) {
+	xs, _ := old.order()
+	ys, _ := by.order()
+	for i := range xs {
+		if c, ok := xs[i].op.(*childOp); ok {
+			a.replaceOps(c.g, ys[i].op.(*childOp).g)
+			continue
+		}
+		xs[i].op = ys[i].op.clone()
+	}
+}
+
+// GraphExecUpdate gives the nodes of an executable graph the parameters of a graph of the same shape.
+func (a *API) GraphExecUpdate(xh, gh uintptr, badNode *uintptr, result *int32) Error {
+	if badNode == nil || result == nil {
+		return ErrInvalidValue
+	}
+	a.graphMu.Lock()
+	defer a.graphMu.Unlock()
+	x, g := a.execs.get(xh), a.graphs.get(gh)
+	if x == nil || g == nil {
+		return ErrInvalidValue
+	}
+	var bad *node
+	r := a.updateOps(x.g, g, &bad)
+	*result, *badNode = int32(r), 0
+	if r != updateSuccess {
+		if bad != nil {
+			*badNode = bad.handle
+		}
+		return ErrGraphExecUpdateFailure
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	a.replaceOps(x.g, g)
+	return Success
+}
+
+// ExecNodeEnable switches a node of an executable graph on or off, or, with set false, tells whether it is on. Only kernels, copies and fills can be.
+func (a *API) ExecNodeEnable(xh, h uintptr, set bool, on *uint32) Error {
+	a.graphMu.Lock()
+	defer a.graphMu.Unlock()
+	x, orig := a.execs.get(xh), a.nodes.get(h)
+	if x == nil || orig == nil || on == nil {
+		return ErrInvalidValue
+	}
+	n := x.twin(orig.id)
+	if n == nil {
+		return ErrInvalidValue
+	}
+	if k := n.op.kind(); k != NodeKernel && k != NodeMemcpy && k != NodeMemset {
+		return ErrInvalidValue
+	}
+	if set {
+		x.mu.Lock()
+		n.disabled = *on == 0
+		x.mu.Unlock()
+		return Success
+	}
+	*on = 1
+	if n.disabled {
+		*on = 0
+	}
+	return Success
+}
