@@ -46,7 +46,8 @@ type value struct {
 	key   int64   // place of its definition: segment, position
 	uses  int32
 	dead  bool
-	q     bool // V64 kept as two vectors of eight qwords, not as a vector of low and one of high halves
+	scope ir.ID // see findScopes
+	q     bool  // V64 kept as two vectors of eight qwords, not as a vector of low and one of high halves
 }
 
 type compKind uint8
@@ -92,11 +93,13 @@ type compiler struct {
 	p      *Program
 
 	b      *ir.Block
-	n      int             // values of f; IDs from here on are the compiler's own
-	own    []*ir.Value     // of the current block, by ID-n
-	over   []*ir.Value     // changed copies of values, by ID
-	code   []ir.ID         // of the current block, with the compiler's own
-	zero   ir.ID           // constant 0, or NoID
+	n      int                // values of f; IDs from here on are the compiler's own
+	own    []*ir.Value        // of the current block, by ID-n
+	over   []*ir.Value        // changed copies of values, by ID
+	code   []ir.ID            // of the current block, with the compiler's own
+	zero   ir.ID              // constant 0, or NoID
+	sums   map[[2]ir.ID]ir.ID // additions of the block, by their arguments
+	writes lastWrites
 	conv   map[ir.ID]ir.ID // values in the other 64-bit form
 	vals   []value         // by ir.ID
 	comps  []comp          // of the current block

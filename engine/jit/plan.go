@@ -36,10 +36,12 @@ type planner struct {
 	store   bool
 }
 
-// The compiler's own operations: change of form of a 64-bit vector value.
+// The compiler's own operations.
 const (
-	opToQ = ir.NumOps + iota // halves to qwords
-	opToP                    // qwords to halves
+	opToQ  = ir.NumOps + iota // halves of a 64-bit vector value to qwords
+	opToP                     // qwords to halves
+	opAddK                    // (V32, M): plus one in the mask's lanes
+	opSubK                    // minus one
 )
 
 // needsQ tells whether a region's operation works on qwords: then its 64-bit vector arguments, and a result of 64 bits,
@@ -133,10 +135,20 @@ func (c *compiler) plan() {
 	for _, id := range b.Code {
 		c.vals[id] = value{}
 	}
+	c.simplify()
+	for _, id := range b.Code {
+		c.vals[id].uses = 0
+	}
 	c.useTerm(func(id ir.ID) { c.vals[id].uses++ })
+	c.writes.c = c
+	c.writes.reset()
 	for i := len(b.Code) - 1; i >= 0; i-- {
 		id := b.Code[i]
 		v := c.v(id)
+		if c.writes.dead(id, v) {
+			c.vals[id].dead = true
+			continue
+		}
 		if c.vals[id].uses == 0 && (v.Op.Pure() || isGet(v.Op) || v.Op == ir.OpLoad && v.Space == ir.LDS) {
 			c.vals[id].dead = true
 			continue
@@ -147,6 +159,7 @@ func (c *compiler) plan() {
 			}
 		}
 	}
+	c.findScopes()
 	p := planner{c: c, pending: map[ir.ID]bool{}, vset: map[uint64]bool{}, mset: map[uint64]bool{}}
 	for _, id := range b.Code {
 		if !c.vals[id].dead {

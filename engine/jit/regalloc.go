@@ -132,6 +132,29 @@ func (r *region) dst(id ir.ID, i, u int) x86.Vec {
 	return z
 }
 
+// dstOver is dst in register z of a dying argument, if it is one.
+func (r *region) dstOver(id ir.ID, i, u int, z x86.Vec) x86.Vec {
+	r.release(r.c.v(id), u)
+	if r.zown[z] != ownFree {
+		return r.dstEarly(id, i, u)
+	}
+	r.zpin |= 1 << z
+	r.become(id, i, u, z)
+	return z
+}
+
+// kdstOver is kdst in register k of a dying argument, if it is one.
+func (r *region) kdstOver(id ir.ID, u int, k x86.K) x86.K {
+	r.release(r.c.v(id), u)
+	if r.kown[k] != ownFree {
+		return r.kdstEarly(id, u)
+	}
+	o := r.c.vals[id].comps[0]*maxU + int32(u)
+	r.kown[k], r.kreg[o] = o, int8(k)
+	r.kpin |= 1 << k
+	return k
+}
+
 // dstEarly is dst for a register that is written before all arguments are read.
 func (r *region) dstEarly(id ir.ID, i, u int) x86.Vec {
 	o := r.c.vals[id].comps[i]*maxU + int32(u)
@@ -235,7 +258,8 @@ func (r *region) endOp(id ir.ID, v *ir.Value, u int) {
 			continue
 		}
 		o := int(k)*maxU + u
-		if m.last > c.seg && !r.stored[o] {
+		at, adopt := r.adopt[k]
+		if m.last > c.seg && !r.stored[o] && !(adopt && at > r.pos) {
 			switch {
 			case r.zreg[o] >= 0:
 				c.a.E(x86.VMOVDQU32S, x86.L512, uint8(r.zreg[o]), 0, r.vaddr(rFrame, c.slot(k), u), x86.Mod{})

@@ -41,6 +41,7 @@ type region struct {
 	kpin    uint8
 	full    ir.ID // mask that is known to be all ones in this version of the region, or NoID
 	classes []ldsClass
+	adopt   map[int32]int // components that get a register's home: position of the write
 }
 
 // vectorSegment emits a region, looped over the strips. When many writes hang on one mask, there are two versions: for
@@ -100,6 +101,7 @@ func (c *compiler) region(ops []ir.ID, full ir.ID) {
 	r.c, r.ops, r.full = c, ops, full
 	r.reset()
 	r.findClasses()
+	r.findAdopted()
 	r.u = c.chooseU(ops)
 	r.loop = r.u < c.strips
 	a := &c.a
@@ -118,6 +120,9 @@ func (c *compiler) region(ops []ir.ID, full ir.ID) {
 			r.zpin, r.kpin = 0, 0
 			c.vectorOp(id, v, u)
 			r.endOp(id, v, u)
+		}
+		if v.Op == ir.OpVSet {
+			r.adopted(v)
 		}
 	}
 	if r.loop {
@@ -212,4 +217,49 @@ func (r *region) kmem(k int32, u int) x86.RM {
 		return r.kaddr(rState, m.home, u)
 	}
 	return r.kaddr(rFrame, r.c.slot(k), u)
+}
+
+// findAdopted finds the values made here that are written to a register whose home can then stand for them, because
+// nobody looks at the lanes that the write leaves out: they need no slot.
+func (r *region) findAdopted() {
+	c := r.c
+	if r.adopt == nil {
+		r.adopt = map[int32]int{}
+	}
+	clear(r.adopt)
+	for i, id := range r.ops {
+		v := c.v(id)
+		if v.Op != ir.OpVSet {
+			continue
+		}
+		ks := c.vals[v.Args[0]].comps
+		if len(ks) == 0 {
+			continue
+		}
+		m := &c.comps[ks[0]]
+		if _, ok := r.adopt[ks[0]]; ok || m.kind != compZ || m.wide || m.home >= 0 || m.def != c.seg || m.shr != 0 {
+			continue
+		}
+		if _, ok := c.compConst(ks[0]); ok {
+			continue
+		}
+		if s := c.vals[m.id].scope; c.fullMask(v.Args[1]) || s == v.Args[1] {
+			r.adopt[ks[0]] = i
+		}
+	}
+}
+
+// adopted gives a value its home after the write v at the current position.
+func (r *region) adopted(v *ir.Value) {
+	c := r.c
+	ks := c.vals[v.Args[0]].comps
+	if len(ks) == 0 {
+		return
+	}
+	if at, ok := r.adopt[ks[0]]; !ok || at != r.pos {
+		return
+	}
+	home := offV + int32(v.Imm)*int32(c.lanes)*4
+	c.comps[ks[0]].home = home
+	c.homes[home] = append(c.homes[home], ks[0])
 }

@@ -193,7 +193,23 @@ func (c *compiler) vectorOp(id ir.ID, v *ir.Value, u int) {
 		c.vselect(id, v, u, size)
 	case ir.OpICmp:
 		c.vicmp(id, v, u)
+	case opAddK, opSubK:
+		inst := x86.VPADDD
+		if v.Op == opSubK {
+			inst = x86.VPSUBD
+		}
+		k := r.kin(v.Args[1], u, false)
+		x := r.zin(v.Args[0], 0, u, 4)
+		d := r.dstOver(id, 0, u, x)
+		if d != x {
+			a.E(x86.VMOVDQU32, L, uint8(d), 0, x86.V(x), noMod)
+		}
+		a.E(inst, L, uint8(d), uint8(d), x86.ML(a.Const32(1), 0).Bcast(), x86.Masked(k))
 	case ir.OpMAnd, ir.OpMOr, ir.OpMXor:
+		if v.Op == ir.OpMAnd && r.full != ir.NoID && (v.Args[0] == r.full || v.Args[1] == r.full) {
+			c.kmove(id, v.Args[0]^v.Args[1]^r.full, u)
+			return
+		}
 		x, y := r.kin(v.Args[0], u, false), r.kin(v.Args[1], u, false)
 		inst := map[ir.Op]*x86.Inst{ir.OpMAnd: x86.KANDW, ir.OpMOr: x86.KORW, ir.OpMXor: x86.KXORW}[v.Op]
 		d := r.kdst(id, u)
@@ -404,6 +420,16 @@ func (c *compiler) vshift(id ir.ID, v *ir.Value, u, size int) {
 		x := r.zin(v.Args[0], i, u, 8)
 		d := r.dstEarly(id, i, u)
 		a.E(o.q, x86.L512, uint8(d), uint8(x), x86.V(t), noMod)
+	}
+}
+
+// kmove makes mask id the same as mask from.
+func (c *compiler) kmove(id, from ir.ID, u int) {
+	r := &c.r
+	k := r.kin(from, u, false)
+	d := r.kdstOver(id, u, k)
+	if d != k {
+		c.a.X(x86.KMOVW, x86.L128, uint8(d), 0, x86.KR(k))
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 // classify says where an operation is done.
 func (c *compiler) classify(v *ir.Value) class {
 	switch v.Op {
+	case opAddK, opSubK:
+		return classVector
 	case ir.OpConst, ir.OpPC, ir.OpLaneID, ir.OpUndef, ir.OpSplat, ir.OpTuple, ir.OpElem:
 		return classFree
 	case ir.OpPair, ir.OpZext64, ir.OpLo, ir.OpHi:

@@ -1,0 +1,154 @@
+package jit
+
+import "github.com/pumice-gpu/pumice/engine/ir"
+
+// simplify replaces operations of the block by cheaper ones of the compiler's own: the carry of an addition whose sum is
+// there is a comparison, and the addition of a mask's bits is a masked one.
+func (c *compiler) simplify() {
+	for _, id := range c.b.Code {
+		for _, a := range c.v(id).Args {
+			if a != ir.NoID {
+				c.vals[a].uses++
+			}
+		}
+	}
+	if c.sums == nil {
+		c.sums = map[[2]ir.ID]ir.ID{}
+	}
+	clear(c.sums)
+	for _, id := range c.b.Code {
+		v := c.v(id)
+		switch v.Op {
+		case ir.OpAdd, ir.OpSub:
+			if v.Type != ir.V32 {
+				continue
+			}
+			x, y := v.Args[0], v.Args[1]
+			if v.Op == ir.OpAdd {
+				c.sums[[2]ir.ID{x, y}] = id
+				if c.v(x).Op == ir.OpMToV && c.vals[x].uses == 1 {
+					x, y = y, x
+				}
+			}
+			if c.v(y).Op != ir.OpMToV || c.vals[y].uses != 1 || x == y || !isVec(c.v(x).Type) && v.Op == ir.OpSub {
+				continue
+			}
+			m := c.v(y).Args[0]
+			if c.v(m).Type != ir.M {
+				continue
+			}
+			op := opAddK
+			if v.Op == ir.OpSub {
+				op = opSubK
+			}
+			c.over[id] = &ir.Value{Op: op, Type: ir.V32, Args: []ir.ID{x, m}, PC: v.PC}
+		case ir.OpCarryAdd:
+			if v.Type != ir.M || len(v.Args) > 2 && v.Args[2] != ir.NoID {
+				continue
+			}
+			x, y := v.Args[0], v.Args[1]
+			s, ok := c.sums[[2]ir.ID{x, y}]
+			if !ok || c.v(s).Op != ir.OpAdd {
+				continue
+			}
+			if !isVec(c.v(x).Type) {
+				x = y
+			}
+			c.over[id] = &ir.Value{Op: ir.OpICmp, Type: ir.M, Pred: ir.ULT, Args: []ir.ID{s, x}, PC: v.PC}
+		}
+	}
+}
+
+// lastWrites remembers, on the way from the end of a block to its start, which registers are written again before anybody
+// can see them.
+type lastWrites struct {
+	c *compiler
+	v map[uint64]ir.ID // by VGPR: mask of the write
+	s map[uint64]bool  // scalar registers
+}
+
+func (l *lastWrites) reset() {
+	if l.v == nil {
+		l.v, l.s = map[uint64]ir.ID{}, map[uint64]bool{}
+	}
+	clear(l.v)
+	clear(l.s)
+}
+
+// dead tells whether id is a write that nobody sees.
+func (l *lastWrites) dead(id ir.ID, v *ir.Value) bool {
+	switch {
+	case v.Op == ir.OpVSet:
+		m, ok := l.v[v.Imm]
+		if ok && (m == v.Args[1] || l.c.fullMask(m)) {
+			return true
+		}
+		l.v[v.Imm] = v.Args[1]
+	case v.Op == ir.OpVGet:
+		delete(l.v, v.Imm)
+	case v.Op == ir.OpSSet || v.Op == ir.OpSSet64 || v.Op == ir.OpMSet:
+		lo, hi := l.c.regs(v)
+		all := true
+		for n := lo; n < hi; n++ {
+			all = all && l.s[n]
+			l.s[n] = true
+		}
+		return all
+	case isGet(v.Op):
+		lo, hi := l.c.regs(v)
+		for n := lo; n < hi; n++ {
+			delete(l.s, n)
+		}
+	case v.Op.Pure() || v.Op >= ir.NumOps:
+	case v.Op.Memory() && v.Space == ir.LDS && l.c.classify(v) == classVector:
+	default:
+		// It may leave: all registers are looked at.
+		clear(l.v)
+		clear(l.s)
+	}
+	return false
+}
+
+// Scope of a value that is not used, and of one whose inactive lanes matter.
+const (
+	scopeNone = ir.NoID
+	scopeAll  = ir.ID(-2)
+)
+
+// findScopes finds for each value of the block the mask under which alone it is used: what its other lanes hold does not
+// matter.
+func (c *compiler) findScopes() {
+	for _, id := range c.b.Code {
+		c.vals[id].scope = scopeNone
+	}
+	c.useTerm(func(id ir.ID) { c.vals[id].scope = scopeAll })
+	for i := len(c.b.Code) - 1; i >= 0; i-- {
+		id := c.b.Code[i]
+		if c.vals[id].dead {
+			continue
+		}
+		v := c.v(id)
+		for n, a := range v.Args {
+			if a == ir.NoID {
+				continue
+			}
+			s := scopeAll
+			switch {
+			case v.Op == ir.OpVSet && n == 0:
+				s = v.Args[1]
+			case v.Op == ir.OpLoad && n == 1 || v.Op == ir.OpStore && (n == 1 || n == 3):
+				s = v.Args[2]
+			case v.Op == ir.OpMAnd && c.v(v.Args[1-n]).Op == ir.OpMGet:
+				s = v.Args[1-n]
+			case (v.Op.Pure() && !v.Op.Cross() || v.Op >= ir.NumOps) && (isVec(v.Type) || v.Type == ir.M):
+				s = c.vals[id].scope
+			}
+			switch x := &c.vals[a].scope; *x {
+			case scopeNone, s:
+				*x = s
+			default:
+				*x = scopeAll
+			}
+		}
+	}
+}
