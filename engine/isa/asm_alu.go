@@ -1,0 +1,696 @@
+package isa
+
+import (
+	"errors"
+	"strings"
+)
+
+var srcFields = []fieldID{fSrc0, fSrc1, fSrc2}
+
+// salu encodes SOP1, SOP2, SOPC, SOPK and SOPP.
+func (a *asm) salu() {
+	op, at := a.op, &a.op.attr
+	if op.Fmt == SOPK && len(op.Dst) == 0 && at.imm == immHwreg { // s_setreg: the register comes first
+		a.put(fSimm, a.imm(immHwreg))
+		if at.src[0].imm == immK {
+			a.konst()
+		} else {
+			a.scalar(fSdst)
+		}
+		return
+	}
+	if len(op.Dst) > 0 {
+		a.scalar(fSdst)
+	}
+	fields := []fieldID{fSrc0, fSrc1}
+	for i := range op.Src {
+		o := &at.src[i]
+		switch {
+		case o.imm == immK:
+			a.konst()
+		case op.Fmt == SOPK && o.imm == immNone:
+			a.scalar(fSdst)
+		case op.Fmt == SOPK || op.Fmt == SOPP:
+			a.put(fSimm, a.imm(o.imm))
+		case len(fields) == 0:
+			a.fail(errOperandTooMany)
+		case o.imm == immSendmsg || o.imm == immGPRIdx:
+			a.put(fields[0], a.imm(o.imm))
+			fields = fields[1:]
+		default:
+			a.put(fields[0], a.sourceCode(a.arg(), false))
+			fields = fields[1:]
+		}
+	}
+}
+
+// half reports whether 16-bit VGPR operands of 32-bit encodings name half registers.
+func (a *asm) half(ty DataType) bool { return a.t.Gen >= GFX11 && is16(ty) }
+
+// vgpr32 takes the next operand into an 8-bit VGPR field of a 32-bit encoding.
+func (a *asm) vgpr32(id fieldID, ty DataType) {
+	r, _, _, hi, ok := vectorReg(a.arg())
+	if !ok || hi && !a.half(ty) {
+		a.fail(errOperandBad)
+	}
+	if hi {
+		r += 128
+	}
+	a.put(id, r)
+}
+
+// vccArg takes the next operand, which must be VCC: the encoding implies it.
+func (a *asm) vccArg() {
+	if s := a.arg(); s != "vcc" && s != "vcc_lo" {
+		a.fail(errOperandBad)
+	}
+}
+
+// silentEXEC reports whether the row is a v_cmpx that writes EXEC only: the text has no destination.
+func (a *asm) silentEXEC() bool {
+	return a.op.Fmt == VOPC && a.op.Flags&FlagWritesEXEC != 0 && a.t.Gen >= GFX10
+}
+
+// valu32 encodes VOP1, VOP2 and VOPC in 32 bits, with an SDWA or DPP word perhaps.
+func (a *asm) valu32() {
+	op, at := a.op, &a.op.attr
+	var second words
+	sdwa, dpp := a.form == formSDWA, a.form == formDPP
+	switch {
+	case op.Fmt == VOPC:
+		if !a.silentEXEC() {
+			if sdwa && a.peek() != "vcc" && a.peek() != "vcc_lo" {
+				c, ok := a.d.scalarReg(a.arg())
+				if !ok || a.d.sdwa == nil {
+					a.fail(errOperandBad)
+					return
+				}
+				a.d.sdwa.f[fSdst].put(&second, c)
+				a.d.sdwa.f[fSd].put(&second, 1)
+			} else {
+				a.vccArg()
+			}
+		}
+	case len(op.Dst) == 0:
+	case at.dst[0].file == 's':
+		a.scalar(fVdst)
+	default:
+		a.vgpr32(fVdst, at.dst[0].ty)
+	}
+	if len(op.Dst) == 2 && at.dst[1].ty == MaskT {
+		a.vccArg()
+	}
+	if sdwa && a.d.sdwa == nil || (sdwa || dpp) && len(op.Src) == 0 {
+		a.fail(ErrUnknown)
+		return
+	}
+	dppX := a.dppForm(dpp)
+	for i := range op.Src {
+		o := &at.src[i]
+		switch {
+		case o.imm == immK:
+			a.konst()
+		case o.ty == MaskT && op.Fmt != VOPC:
+			a.vccArg()
+		case sdwa:
+			a.sdwaSource(i, &second)
+		case dpp:
+			a.dppSource(i, o, dppX, &second)
+		case i == 0:
+			a.put(fSrc0, a.sourceCode(a.arg(), a.half(o.ty)))
+		default:
+			a.vgpr32(fVsrc1, o.ty)
+		}
+	}
+	switch {
+	case sdwa:
+		a.sdwaWord(&second)
+	case dpp:
+		a.dppWord(dppX, &second)
+	}
+}
+
+// sdwaSource encodes source i of an SDWA instruction.
+func (a *asm) sdwaSource(i int, w *words) {
+	m := a.source()
+	l := a.d.sdwa
+	ids := [2][4]fieldID{{fS0, fNeg0, fAbs0, fSext0}, {fS1, fNeg1, fAbs1, fSext1}}[i&1]
+	bit := func(id fieldID, on bool) {
+		if on {
+			l.f[id].put(w, 1)
+		}
+	}
+	c := a.sourceCode(m.text, false)
+	bit(ids[0], c < 256)
+	bit(ids[1], m.neg)
+	bit(ids[2], m.abs)
+	bit(ids[3], m.sext)
+	if i == 0 {
+		a.put(fSrc0, codeSDWA)
+		l.f[fSrc0].put(w, c&255)
+	} else {
+		a.put(fVsrc1, c&255)
+	}
+}
+
+func selOf(s string) (uint32, bool) {
+	for i, n := range selNames[:7] {
+		if n == s {
+			return uint32(i), true
+		}
+	}
+	return 0, false
+}
+
+// sdwaWord encodes the modifiers of an SDWA instruction.
+func (a *asm) sdwaWord(w *words) {
+	l := a.d.sdwa
+	sel := func(name string, id fieldID) {
+		s, ok := a.value(name)
+		v := uint32(SelDword)
+		if ok {
+			if v, ok = selOf(s); !ok {
+				a.fail(errModifier)
+			}
+		}
+		l.f[id].put(w, v)
+	}
+	sel("src0_sel", fSel0)
+	if len(a.op.Src) > 1 {
+		sel("src1_sel", fSel1)
+	}
+	if a.op.Fmt != VOPC {
+		sel("dst_sel", fDstSel)
+		unused, ok := a.value("dst_unused")
+		switch {
+		case !ok || unused == "UNUSED_PAD":
+		case unused == "UNUSED_SEXT":
+			l.f[fDstUnused].put(w, UnusedSext)
+		case unused == "UNUSED_PRESERVE":
+			l.f[fDstUnused].put(w, UnusedPreserve)
+		default:
+			a.fail(errModifier)
+		}
+		if a.flag("clamp") {
+			l.f[fClamp].put(w, 1)
+		}
+		l.f[fOmod].put(w, a.omod())
+	}
+	a.tail = append(a.tail, uint32(w.lo))
+}
+
+func (a *asm) omod() uint32 {
+	switch {
+	case a.flag("mul:2"):
+		return 1
+	case a.flag("mul:4"):
+		return 2
+	case a.flag("div:2"):
+		return 3
+	}
+	return 0
+}
+
+// dppForm returns the layout of the DPP word that the modifiers ask for.
+func (a *asm) dppForm(dpp bool) *layout {
+	if !dpp {
+		return nil
+	}
+	for _, m := range a.line.mods {
+		if strings.HasPrefix(m, "dpp8:") {
+			return a.d.dpp8
+		}
+	}
+	return a.d.dpp16
+}
+
+// dppSource encodes source i of a 32-bit DPP instruction.
+func (a *asm) dppSource(i int, o *opnd, l *layout, w *words) {
+	if l == nil {
+		a.fail(ErrUnknown)
+		return
+	}
+	m := a.source()
+	r, _, _, hi, ok := vectorReg(m.text)
+	if !ok || hi && !a.half(o.ty) {
+		a.fail(errOperandBad)
+	}
+	if hi {
+		r += 128
+	}
+	ids := [2][2]fieldID{{fNeg0, fAbs0}, {fNeg1, fAbs1}}[i&1]
+	for j, on := range [2]bool{m.neg, m.abs} {
+		if on && l.has(ids[j]) {
+			l.f[ids[j]].put(w, 1)
+		} else if on {
+			a.fail(errModifier)
+		}
+	}
+	if i == 0 {
+		l.f[fSrc0].put(w, r)
+	} else {
+		a.put(fVsrc1, r)
+	}
+}
+
+// dppWord encodes the modifiers of DPP and puts its code into src0.
+func (a *asm) dppWord(l *layout, w *words) {
+	if l == nil {
+		a.fail(ErrUnknown)
+		return
+	}
+	fi := a.number("fi")
+	if l == a.d.dpp8 {
+		sel, ok := a.list("dpp8")
+		if !ok || len(sel) != 8 {
+			a.fail(errModifier)
+			return
+		}
+		var v uint32
+		for i, s := range sel {
+			v |= uint32(s&7) << (3 * i)
+		}
+		l.f[fSel].put(w, v)
+		a.put(fSrc0, codeDPP8+uint32(fi&1))
+	} else {
+		c, ok := a.dppCtrl()
+		if !ok {
+			a.fail(errModifier)
+		}
+		l.f[fCtrl].put(w, c)
+		mask := func(name string, id fieldID) {
+			v := uint32(15)
+			if s, ok := a.value(name); ok {
+				x, ok := parseNumber(s)
+				if !ok || x < 0 || x > 15 {
+					a.fail(errModifier)
+				}
+				v = uint32(x)
+			}
+			l.f[id].put(w, v)
+		}
+		mask("row_mask", fRow)
+		mask("bank_mask", fBank)
+		if s, ok := a.value("bound_ctrl"); ok {
+			l.f[fBc].put(w, 1)
+			if s != "1" && s != "0" { // older assemblers write 0 for the bit set
+				a.fail(errModifier)
+			}
+		}
+		if fi != 0 {
+			if !l.has(fFi) {
+				a.fail(errModifier)
+			} else {
+				l.f[fFi].put(w, 1)
+			}
+		}
+		a.put(fSrc0, codeDPP16)
+	}
+	a.tail = append(a.tail, uint32(w.lo))
+}
+
+// dppCtrl reads the permutation of DPP16.
+func (a *asm) dppCtrl() (uint32, bool) {
+	if l, ok := a.list("quad_perm"); ok && len(l) == 4 {
+		return uint32(l[0]&3 | l[1]&3<<2 | l[2]&3<<4 | l[3]&3<<6), true
+	}
+	for _, c := range [...]struct {
+		name string
+		code uint32
+	}{{"row_mirror", 0x140}, {"row_half_mirror", 0x141}, {"wave_shl:1", 0x130}, {"wave_rol:1", 0x134}, {"wave_shr:1", 0x138},
+		{"wave_ror:1", 0x13c}, {"row_bcast:15", 0x142}, {"row_bcast:31", 0x143}} {
+		if a.flag(c.name) {
+			return c.code, true
+		}
+	}
+	for _, c := range [...]struct {
+		name string
+		code uint32
+	}{{"row_shl", 0x100}, {"row_shr", 0x110}, {"row_ror", 0x120}, {"row_share", 0x150}, {"row_newbcast", 0x150}, {"row_xmask", 0x160}} {
+		if s, ok := a.value(c.name); ok {
+			v, ok := parseNumber(s)
+			return c.code + uint32(v&15), ok && v >= 0 && v < 16
+		}
+	}
+	return 0, false
+}
+
+// vop3 encodes the 64-bit vector encoding.
+func (a *asm) vop3() {
+	op, at := a.op, &a.op.attr
+	if op.Fmt == VOP3 && (at.imm == immAttr || at.imm == immSlot) {
+		a.interp64()
+		return
+	}
+	a.vop3Dst()
+	n := valuSources(op)
+	dpp := a.form == formVOP3DPP
+	a.noLit = dpp || !a.d.lit64
+	l := a.dppForm(dpp)
+	var second words
+	var neg, abs uint32
+	for i, id := range srcFields[:min(n, 3)] {
+		m := a.source()
+		if m.neg {
+			neg |= 1 << i
+		}
+		if m.abs {
+			abs |= 1 << i
+		}
+		c := a.sourceCode(m.text, false)
+		if i == 0 && dpp {
+			if l == nil || c < 256 {
+				a.fail(errOperandBad)
+				return
+			}
+			l.f[fSrc0].put(&second, c-256)
+			continue
+		}
+		a.put(id, c)
+	}
+	if dpp {
+		a.dppWord(l, &second)
+	}
+	threeB := op.Fmt != VOPC && len(op.Dst) == 2 && at.dst[1].ty == MaskT
+	a.put(fNeg, neg)
+	if abs != 0 || !threeB {
+		a.put(fAbs, abs)
+	}
+	if at.p&pOpSel != 0 && !threeB {
+		a.opSel64(n)
+	}
+	if a.flag("clamp") {
+		a.put(fClamp, 1)
+	}
+	if o := a.omod(); o != 0 {
+		a.put(fOmod, o)
+	}
+	if v := uint32(a.number("byte_sel")); v != 0 {
+		if n > 1 {
+			a.put(fOpSel, v<<2)
+		} else {
+			a.put(fOpSel, v>>1|v&1<<1)
+		}
+	}
+}
+
+// vop3Dst takes the destinations of a VOP3 or VOP3P.
+func (a *asm) vop3Dst() {
+	op, at := a.op, &a.op.attr
+	switch {
+	case op.Fmt == VOPC:
+		if a.silentEXEC() {
+			a.put(fVdst, SRegEXECLo)
+			return
+		}
+		a.scalar(fVdst)
+	case len(op.Dst) == 0:
+	case at.dst[0].file == 's':
+		a.scalar(fVdst)
+	default:
+		a.vector(fVdst)
+	}
+	if len(op.Dst) == 2 && at.dst[1].ty == MaskT {
+		a.scalar(fSdst)
+	}
+}
+
+// opSel64 encodes op_sel of a VOP3: one bit a source, then the destination's.
+func (a *asm) opSel64(n int) {
+	v, bits := a.listBits("op_sel")
+	if bits == 0 {
+		return
+	}
+	if bits == 2 && strings.Contains(a.op.Name, "permlane") {
+		a.put(fOpSel, v)
+		return
+	}
+	if a.op.attr.mods[2] != modNone {
+		n = 3
+	}
+	if bits != n+1 {
+		a.fail(errModifier)
+		return
+	}
+	a.put(fOpSel, v&(1<<n-1)|v>>n<<3)
+}
+
+// interp64 encodes the interpolation instructions that are VOP3.
+func (a *asm) interp64() {
+	op := a.op
+	a.vector(fVdst)
+	var c0, neg, abs uint32
+	slot := 0
+	for i := range op.Src {
+		if op.attr.src[i].imm == immSlot {
+			a.put(fSrc1, a.imm(immSlot))
+			slot = 1
+		}
+	}
+	attr := func() {
+		at, ch := a.attribute()
+		c0 |= at | ch<<6
+	}
+	k := slot
+	for i := range op.Src {
+		if op.attr.src[i].imm != immNone {
+			continue
+		}
+		m := a.source()
+		if n, ok := parseNumber(m.text); ok && n < -16 && n >= -64 { // the sign is a modifier: there are no such constants
+			m.text, m.neg = m.text[1:], true
+		}
+		id := fSrc1
+		if k == 1 {
+			id = fSrc2
+		}
+		if m.neg {
+			neg |= 2 << k
+		}
+		if m.abs {
+			abs |= 2 << k
+		}
+		a.put(id, a.sourceCode(m.text, false))
+		if k == slot {
+			attr()
+		}
+		k++
+	}
+	if k == slot {
+		attr()
+	}
+	if a.flag("high") {
+		c0 |= 1 << 8
+	}
+	a.put(fSrc0, c0)
+	a.put(fNeg, neg)
+	a.put(fAbs, abs)
+	if a.flag("clamp") {
+		a.put(fClamp, 1)
+	}
+	if o := a.omod(); o != 0 {
+		a.put(fOmod, o)
+	}
+}
+
+// attribute takes an operand like attr3.y.
+func (a *asm) attribute() (attr, ch uint32) {
+	s, ok := strings.CutPrefix(a.arg(), "attr")
+	n, c, ok2 := strings.Cut(s, ".")
+	v, ok3 := parseNumber(n)
+	i := strings.Index("xyzw", c)
+	if !ok || !ok2 || !ok3 || len(c) != 1 || i < 0 {
+		a.fail(errOperandBad)
+		return 0, 0
+	}
+	return uint32(v), uint32(i)
+}
+
+// vop3p encodes packed math, dot products and matrix instructions.
+func (a *asm) vop3p() {
+	op, at := a.op, &a.op.attr
+	mai := a.l.has(fAcc) && (at.p&pCbsz != 0 || op.Flags&FlagMFMA != 0 || at.dst[0].file == 'a' || op.Name == "v_accvgpr_read_b32")
+	if mai {
+		a.mai()
+		return
+	}
+	a.vop3Dst()
+	n := valuSources(op)
+	dpp := a.form == formVOP3DPP
+	a.noLit = dpp || !a.d.lit64
+	l := a.dppForm(dpp)
+	var second words
+	var neg, abs uint32
+	mix := at.mods[0] == modFP
+	for i, id := range srcFields[:min(n, 3)] {
+		m := a.source()
+		if (m.neg || m.abs) && !mix {
+			a.fail(errModifier)
+		}
+		if m.neg {
+			neg |= 1 << i
+		}
+		if m.abs {
+			abs |= 1 << i
+		}
+		c := a.sourceCode(m.text, false)
+		if i == 0 && dpp {
+			if l == nil || c < 256 {
+				a.fail(errOperandBad)
+				return
+			}
+			l.f[fSrc0].put(&second, c-256)
+			continue
+		}
+		a.put(id, c)
+	}
+	if dpp {
+		a.dppWord(l, &second)
+	}
+	if op.Flags&FlagMFMA != 0 {
+		n = 3
+	}
+	all := uint32(1)<<n - 1
+	sel, bits := a.listBits("op_sel")
+	if bits != 0 && bits != n {
+		a.fail(errModifier)
+	}
+	if k := a.number("index_key"); k != 0 {
+		sel |= uint32(k)
+	}
+	a.put(fOpSel, sel)
+	hi, bits := a.listBits("op_sel_hi")
+	switch {
+	case bits != 0 && bits != n:
+		a.fail(errModifier)
+	case bits == 0 && !mix:
+		hi = all
+	}
+	a.put(fOpSelHi, hi)
+	lo, bits := a.listBits("neg_lo")
+	if bits != 0 && bits != n {
+		a.fail(errModifier)
+	}
+	nhi, bits := a.listBits("neg_hi")
+	if bits != 0 && bits != n {
+		a.fail(errModifier)
+	}
+	a.put(fNeg, neg|lo)
+	a.put(fNegHi, abs|nhi)
+	if a.flag("clamp") {
+		a.put(fClamp, 1)
+	}
+}
+
+// mai encodes CDNA's matrix instructions and the moves of its accumulation registers.
+func (a *asm) mai() {
+	op := a.op
+	write, read := op.attr.dst[0].file == 'a', op.Name == "v_accvgpr_read_b32"
+	cd := a.vector(fVdst)
+	var acc uint32
+	for i, id := range srcFields[:min(valuSources(op), 3)] {
+		s := a.arg()
+		r, _, isAcc, _, ok := vectorReg(s)
+		if ok {
+			r += 256
+		} else {
+			r = a.sourceCode(s, false)
+		}
+		if isAcc && i < 2 {
+			acc |= 1 << i
+		}
+		a.put(id, r)
+	}
+	switch {
+	case write, read:
+		acc = 0
+		if read {
+			acc = 1
+		}
+		if write || !cd {
+			cd = false
+		}
+	}
+	a.put(fAcc, acc)
+	if a.d.is90a && cd {
+		a.put(fAccCD, 1)
+	}
+	if write || read {
+		a.put(fAbid, 8) // op_sel_hi of the third source, as LLVM sets it
+		return
+	}
+	if v := a.number("cbsz"); v != 0 {
+		a.put(fCbsz, uint32(v))
+	}
+	if v := a.number("abid"); v != 0 {
+		a.put(fAbid, uint32(v))
+	}
+	if v, n := a.listBits("neg"); n != 0 {
+		a.put(fBlgp, v)
+	} else if v := a.number("blgp"); v != 0 {
+		a.put(fBlgp, uint32(v))
+	}
+}
+
+// assembleDual encodes a VOPD pair.
+func assembleDual(t *Target, x, y string) ([]byte, error) {
+	d := t.dec
+	if d == nil || d.lay[VOPD] == nil || t.maskN == 2 {
+		return nil, ErrUnknown
+	}
+	a := asm{t: t, d: d, l: d.lay[VOPD]}
+	pre := field{shift: a.l.preShift, width: a.l.preWidth}
+	pre.put(&a.w, a.l.preValue)
+	var dst [2]uint32
+	for i, s := range [2]string{x, y} {
+		name, rest, _ := strings.Cut(s, " ")
+		name, ok := strings.CutPrefix(name, "v_dual_")
+		tab := d.vopdX[:]
+		src0, vsrc1, opField := fSrc0, fVsrc1, fOp
+		if i == 1 {
+			tab, src0, vsrc1, opField = d.vopdY[:], fSrc0Y, fVsrc1Y, fOpY
+		}
+		var op *Op
+		for code, o := range tab {
+			if o != nil && o.Spelling(t) == "v_"+name {
+				op = o
+				a.put(opField, uint32(code))
+				break
+			}
+		}
+		if !ok || op == nil {
+			return nil, errors.New("not half of a dual instruction: " + s)
+		}
+		a.line, a.next, a.used = splitLine(rest), 0, 0
+		r, _, _, _, ok := vectorReg(a.arg())
+		if !ok {
+			return nil, errOperandBad
+		}
+		dst[i] = r
+		for j := range op.Src {
+			o := &op.attr.src[j]
+			switch {
+			case o.ty == MaskT:
+				if c := a.peek(); c == "vcc" || c == "vcc_lo" {
+					a.arg()
+				}
+			case o.imm == immK:
+				a.konst()
+			case j == 0:
+				a.put(src0, a.sourceCode(a.arg(), false))
+			default:
+				a.vector(vsrc1)
+			}
+		}
+		if a.err == nil && (a.next < len(a.line.args) || len(a.line.mods) > 0) {
+			return nil, errOperandTooMany
+		}
+	}
+	if dst[0]&1 == dst[1]&1 {
+		return nil, errors.New("both destinations are odd or both are even")
+	}
+	a.put(fVdst, dst[0])
+	a.put(fVdstY, dst[1]>>1)
+	a.line, a.next, a.used = asmLine{}, 0, 0
+	return a.finish()
+}
