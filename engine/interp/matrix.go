@@ -3,6 +3,7 @@ package interp
 import (
 	"github.com/pumice-gpu/pumice/engine/fp"
 	"github.com/pumice-gpu/pumice/engine/ir"
+	"github.com/pumice-gpu/pumice/engine/lane"
 )
 
 // Matrix operations: D = A*B + C for one or more blocks, spread over the wave's registers. A lane holds one row of A
@@ -14,17 +15,11 @@ type matrixPlan struct {
 	prepA  fp.Prep
 	prepB  fp.Prep
 	rows   bool // f32 chains, a row of D at a time
-	a, b   []place
-	c      []place // registers of C and D: element (block, row, column) by [(block*M + i)*N + j]
+	a, b   []lane.Place
+	c      []lane.Place // registers of C and D: element (block, row, column) by [(block*M + i)*N + j]
 	bits   uint
 	cBits  uint
 	refuse string
-}
-
-// place is a register, lane and bit position.
-type place struct {
-	reg, lane uint8
-	shift     uint8
 }
 
 // planMatrix works the layout out.
@@ -33,84 +28,13 @@ func planMatrix(v *ir.Value, lanes int) *matrixPlan {
 	p := &matrixPlan{bits: uint(m.A.Bits()), cBits: uint(m.C.Bits())}
 	p.prepA, p.prepB, p.dot = fp.MatrixUnit(m, v.FP)
 	p.rows = haveAVX && m.A == ir.F32 && m.C == ir.F32 && !m.XF32 && v.FP&(ir.FPFlushIn|ir.FPFlushOut) == 0 && (m.N == 32 || m.N == 16) && m.K < 32
-	if m.Sparse {
-		p.refuse = "sparse matrices"
+	if p.refuse = lane.MatrixRefused(m, lanes); p.refuse != "" {
 		return p
 	}
-	if m.M <= 0 || m.N <= 0 || m.K <= 0 || m.Blocks <= 0 || p.bits == 0 || p.cBits == 0 || m.M*m.N*m.Blocks < lanes && !m.WMMA ||
-		m.M > 64 || m.N > 64 || m.K > 256 || m.Blocks > 16 {
-		p.refuse = "this shape"
-		return p
-	}
-	p.a = inputs(m, m.M, lanes, p.bits)
-	p.b = inputs(m, m.N, lanes, p.bits)
-	p.c = outputs(m, lanes)
+	p.a = lane.MatrixInputs(m, m.M, lanes)
+	p.b = lane.MatrixInputs(m, m.N, lanes)
+	p.c = lane.MatrixOutputs(m, lanes)
 	return p
-}
-
-// inputs places element (block, row, k) of an operand with n rows at [(block*n + row)*K + k].
-func inputs(m *ir.Matrix, n, lanes int, bits uint) []place {
-	l := make([]place, m.Blocks*n*m.K)
-	at := func(e int) (reg, shift uint8) {
-		b := e * int(bits)
-		return uint8(b / 32), uint8(b % 32)
-	}
-	for blk := range m.Blocks {
-		for row := range n {
-			for k := range m.K {
-				var lane, e int
-				switch {
-				case m.WMMA && m.Gen < 12: // both halves hold all of it
-					lane, e = row, k
-				case m.WMMA:
-					per := m.K / (lanes / n)
-					lane, e = row+n*(k/per), k%per
-				default:
-					per := m.K * n * m.Blocks / lanes
-					lane, e = row+n*(blk+m.Blocks*(k/per)), k%per
-				}
-				r, s := at(e)
-				l[(blk*n+row)*m.K+k] = place{r, uint8(lane), s}
-			}
-		}
-	}
-	return l
-}
-
-// outputs places C and D.
-func outputs(m *ir.Matrix, lanes int) []place {
-	l := make([]place, m.Blocks*m.M*m.N)
-	for blk := range m.Blocks {
-		for i := range m.M {
-			for j := range m.N {
-				var reg, lane, shift int
-				switch {
-				case m.WMMA && m.Gen < 12:
-					h := lanes / 16
-					reg, lane = i/h, j+16*(i%h)
-				case m.WMMA:
-					h := 16 / (lanes / 16) // rows in a lane
-					reg, lane = i%h, j+16*(i/h)
-					if m.C.Bits() == 16 {
-						reg, shift = reg/2, reg%2*16
-					}
-				case m.C == ir.F64:
-					// Rows go round the lane groups one by one.
-					g := lanes / m.N / m.Blocks
-					reg, lane = i/g*2, j+m.N*(blk+m.Blocks*(i%g))
-				case m.N == 4:
-					reg, lane = i, j+4*blk
-				default:
-					// Groups of four rows go round the lane groups.
-					g := lanes / m.N
-					reg = blk*(m.M/g) + i/(4*g)*4 + i%4
-					lane = j + m.N*(i/4%g)
-				}
-				l[(blk*m.M+i)*m.N+j] = place{uint8(reg), uint8(lane), uint8(shift)}
-			}
-		}
-	}
-	return l
 }
 
 // bLane is the lane that BLGP takes lane l's B from.
@@ -128,18 +52,18 @@ func bLane(blgp uint8, l int) int {
 	return l
 }
 
-func (m *machine) element(regs []ref, p place, bits uint) uint64 {
-	if int(p.reg) >= len(regs) {
+func (m *machine) element(regs []ref, p lane.Place, bits uint) uint64 {
+	if int(p.Reg) >= len(regs) {
 		return 0
 	}
-	x := uint64(m.lanes(regs[p.reg])[p.lane&63])
+	x := uint64(m.lanes(regs[p.Reg])[p.Lane&63])
 	if bits == 64 {
-		if int(p.reg)+1 < len(regs) {
-			x |= uint64(m.lanes(regs[p.reg+1])[p.lane&63]) << 32
+		if int(p.Reg)+1 < len(regs) {
+			x |= uint64(m.lanes(regs[p.Reg+1])[p.Lane&63]) << 32
 		}
 		return x
 	}
-	return x >> p.shift & (1<<bits - 1)
+	return x >> p.Shift & (1<<bits - 1)
 }
 
 func runMatrix(m *machine, in *inst) bool {
@@ -173,7 +97,7 @@ func runMatrix(m *machine, in *inst) bool {
 		a[i] = p.prepA(x)
 	}
 	for i, pl := range p.b {
-		pl.lane = uint8(bLane(blgp, int(pl.lane)))
+		pl.Lane = uint8(bLane(blgp, int(pl.Lane)))
 		x := m.element(in.x.b, pl, p.bits)
 		if negate&2 != 0 {
 			x ^= 1 << 63
@@ -209,18 +133,18 @@ func runMatrix(m *machine, in *inst) bool {
 		}
 	}
 	for at, pl := range p.c {
-		if int(pl.reg) >= len(in.x.regs) {
+		if int(pl.Reg) >= len(in.x.regs) {
 			continue
 		}
-		q := &m.lanes(in.x.regs[pl.reg])[pl.lane&63]
+		q := &m.lanes(in.x.regs[pl.Reg])[pl.Lane&63]
 		switch p.cBits {
 		case 64:
 			*q = uint32(d[at])
-			if int(pl.reg)+1 < len(in.x.regs) {
-				m.lanes(in.x.regs[pl.reg+1])[pl.lane&63] = uint32(d[at] >> 32)
+			if int(pl.Reg)+1 < len(in.x.regs) {
+				m.lanes(in.x.regs[pl.Reg+1])[pl.Lane&63] = uint32(d[at] >> 32)
 			}
 		case 16:
-			*q = *q&^(0xffff<<pl.shift) | uint32(d[at]&0xffff)<<pl.shift
+			*q = *q&^(0xffff<<pl.Shift) | uint32(d[at]&0xffff)<<pl.Shift
 		default:
 			*q = uint32(d[at])
 		}
