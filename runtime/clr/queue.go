@@ -347,8 +347,12 @@ func (q *HostQueue) Settle() error {
 	return q.Finish()
 }
 
-// Idle reports whether the stream has nothing to do.
+// Idle reports whether a wait by Settle would return at once.
 func (q *HostQueue) Idle() (bool, error) {
+	before, err := q.implicit()
+	if err != nil || len(before) > 0 {
+		return false, err
+	}
 	e, err := q.Last()
 	if err != nil {
 		return false, err

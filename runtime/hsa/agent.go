@@ -38,6 +38,9 @@ type Agent struct {
 	sdma      [2]*sdmaQueue // host to device (and device to device), device to host; guarded by mu
 	utility   *Queue        // guarded by mu
 	codeFreed bool          // an address may hold code again, other than caches think; guarded by mu
+
+	coopMu sync.Mutex
+	coop   *Queue // guarded by coopMu
 }
 
 // IsGPU reports whether the agent is a GPU.

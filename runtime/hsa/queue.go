@@ -40,6 +40,7 @@ type Queue struct {
 	err      atomic.Uint32 // Status
 	onError  func(Status)
 	priority hsakmt.Priority
+	users    int // of a cooperative queue; guarded by Agent.coopMu
 }
 
 // NewQueue creates a queue of size packets, a power of two between MinQueueSize and MaxQueueSize. onError, if not nil, is
@@ -185,6 +186,46 @@ func (q *Queue) AllocGWS(n uint32) error {
 	return wrap("queue_gws", err)
 }
 
+// CooperativeQueue returns the agent's queue for cooperative kernels, the one that has the device's global wave sync. The device gives that to one queue of a
+// process, so all who ask share it, and each calls Destroy. size and onError are those of the first.
+func (a *Agent) CooperativeQueue(size uint32, onError func(Status)) (*Queue, error) {
+	if !a.IsGPU() || a.Node.Props["num_gws"] == 0 {
+		return nil, fail("queue_create", StatusInvalidQueueCreation, "agent %s has no global wave sync", a.Name)
+	}
+	a.coopMu.Lock()
+	defer a.coopMu.Unlock()
+	if a.coop == nil {
+		q, err := a.NewQueue(size, onError)
+		if err != nil {
+			return nil, err
+		}
+		if err := q.AllocGWS(1); err != nil {
+			_ = q.Destroy()
+			return nil, err
+		}
+		a.coop = q
+	}
+	a.coop.users++
+	return a.coop, nil
+}
+
+// dropUser reports whether others still use the queue.
+func (q *Queue) dropUser() bool {
+	q.Agent.coopMu.Lock()
+	defer q.Agent.coopMu.Unlock()
+	if q.users > 1 {
+		q.users--
+		return true
+	}
+	if q.Agent.coop == q {
+		q.Agent.coop = nil
+	}
+	return false
+}
+
+// Gone reports whether the queue has been destroyed, by all who use it.
+func (q *Queue) Gone() bool { return q.gone.Load() }
+
 // Inactivate takes the queue off the hardware; packets that run are stopped.
 func (q *Queue) Inactivate() error {
 	return wrap("queue_inactivate", q.rt.kfd.UpdateQueue(q.kq, q.priority, 0))
@@ -192,6 +233,9 @@ func (q *Queue) Inactivate() error {
 
 // Destroy ends the queue; what has not run never will.
 func (q *Queue) Destroy() error {
+	if q.dropUser() {
+		return nil
+	}
 	q.mu.Lock()
 	if q.gone.Swap(true) {
 		q.mu.Unlock()

@@ -223,8 +223,17 @@ func hsa_queue_create(agent uint64, size uint32, typ int32, f, data unsafe.Point
 	if out == nil {
 		return badArg
 	}
+	const multi, single, cooperative = 0, 1, 2
+	create := a.NewQueue
+	switch typ {
+	case multi, single:
+	case cooperative:
+		create = a.CooperativeQueue
+	default:
+		return badArg
+	}
 	var q *hsa.Queue
-	q, err := a.NewQueue(size, func(s hsa.Status) {
+	q, err := create(size, func(s hsa.Status) {
 		if f != nil {
 			C.call_queue_error(f, C.int(s), ptr(q.Addr()), data)
 		}
@@ -251,9 +260,14 @@ func hsa_queue_destroy(p uintptr) int32 {
 	if q == nil {
 		return int32(hsa.StatusInvalidQueue)
 	}
-	doorbells.Delete(uint64((*aql.HSAQueue)(ptr(q.Addr())).DoorbellSignal))
-	queues.Delete(uint64(p))
-	return code(q.Destroy())
+	bell := uint64((*aql.HSAQueue)(ptr(q.Addr())).DoorbellSignal)
+	err := q.Destroy()
+	if q.Gone() {
+		// Another queue may have the address already.
+		doorbells.CompareAndDelete(bell, q)
+		queues.CompareAndDelete(uint64(p), q)
+	}
+	return code(err)
 }
 
 //export hsa_queue_inactivate
