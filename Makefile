@@ -89,10 +89,11 @@ test: lint build examples-all test-go test-examples test-newer test-stress fuzz-
 test-go:
 	PUMICE_TEST_ALL=1 $(GO) test -timeout 25m ./...
 
-# Every example by AMD's runtime on Pumice's kernel (door C), and by Pumice's own (door A).
+# Every example by AMD's runtime on Pumice's kernel (door C), by Pumice's own (door A), and by AMD's HIP on Pumice's HSA (door B).
 test-examples:
 	scripts/run-examples --jobs $$(nproc) --rocm system $(PROFILES:%=--gpu %) $(BUILD)/examples/O3 $(BUILD)/examples/O0
 	scripts/run-examples --jobs $$(nproc) --rocm pumice $(PROFILES:%=--gpu %) $(BUILD)/examples/O3 $(BUILD)/examples/O0
+	scripts/run-examples --jobs $$(nproc) --rocm hsa $(PROFILES:%=--gpu %) $(BUILD)/examples/O3
 
 test-stress:
 	PUMICE_RUN_OPTIONS="--rocm system" scripts/stress-kill 40
