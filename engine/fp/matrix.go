@@ -418,6 +418,16 @@ func flushPrep(k ir.Kind) Prep {
 	}
 }
 
+// flushProduct is a*b in f32 with denormals as zeros. A product is a denormal when it is one after rounding to 24 bits, as
+// of exponents without end: one just below the smallest normal number that rounds to it is none.
+func flushProduct(a, b float32) float32 {
+	p := float64(a) * float64(b) // exact
+	if math.Abs(p) < 0x1p-126-0x1p-151 {
+		return float32(math.Copysign(0, p))
+	}
+	return float32(p)
+}
+
 // flushDot is CDNA2: f32 products and sums, pairwise in groups of n, everything flushed.
 func flushDot(n int) Dot {
 	return func(a, b []uint64, c uint64) uint64 {
@@ -426,7 +436,7 @@ func flushDot(n int) Dot {
 			acc = 0
 		}
 		prod := func(i int) float32 {
-			return flush32(math.Float32frombits(uint32(a[i])) * math.Float32frombits(uint32(b[i])))
+			return flushProduct(math.Float32frombits(uint32(a[i])), math.Float32frombits(uint32(b[i])))
 		}
 		for i := 0; i+n <= len(a); i += n {
 			s := flush32(prod(i) + prod(i+1))

@@ -28,18 +28,25 @@ func engineFunc(seed uint64) *ir.Func {
 
 // diffEngines runs f on interpreter and JIT and returns what differs.
 func diffEngines(t testing.TB, seed uint64, f *ir.Func) []string {
+	return diffEnginesWith(t, seed, f, 12, func(*rig) {})
+}
+
+// diffEnginesWith is diffEngines with a number of registers, and a function that sets them up.
+func diffEnginesWith(t testing.TB, seed uint64, f *ir.Func, nvgpr int, setUp func(*rig)) []string {
+	needJIT(t)
 	lifter := func(lift.Source, *isa.Target, uint64, uint32, int) (*ir.Func, error) { return f, nil }
 	j, err := NewWith(code.New(lifter))
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	defer j.mem.Close()
 	var rigs [2]*rig
 	var exits [2]ir.Exit
 	for i, e := range []engine.Engine{interp.NewWith(code.New(lifter)), j} {
-		g := newRig(t, f.Lanes, 12)
+		g := newRig(t, f.Lanes, nvgpr)
 		defer g.free()
 		g.fill(seed, f.Lanes)
+		setUp(g)
 		g.w.PC = f.PC
 		g.w.S[isa.SRegFlatScratchLo], g.w.S[isa.SRegFlatScratchHi] = uint32(g.space.va)+4096, uint32(g.space.va>>32)
 		k := e.NewWorker()

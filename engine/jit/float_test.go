@@ -15,9 +15,7 @@ import (
 
 // TestFloatOps runs each float operation alone on many values and compares with package lane.
 func TestFloatOps(t *testing.T) {
-	if !Supported() {
-		t.Skip("no AVX-512")
-	}
+	needJIT(t)
 	type op struct {
 		v ir.Value
 		n int // arguments

@@ -38,11 +38,11 @@ func kernels(t testing.TB, target string) *codeobj.Object {
 	if _, err := os.Stat(out); err != nil {
 		cc, err := exec.LookPath("hipcc")
 		if err != nil {
-			t.Skip("no hipcc")
+			missing(t, "there is no hipcc")
 		}
 		tmp := out + fmt.Sprint(os.Getpid())
 		if b, err := exec.Command(cc, "--genco", "-O3", "--offload-arch="+target, "-o", tmp, src).CombinedOutput(); err != nil {
-			t.Skipf("hipcc: %v\n%s", err, b)
+			t.Fatalf("hipcc: %v\n%s", err, b)
 		}
 		if err := os.Rename(tmp, out); err != nil {
 			t.Fatal(err)
@@ -440,9 +440,7 @@ var jobs = []job{
 
 // TestKernels runs compiled HIP kernels on both engines.
 func TestKernels(t *testing.T) {
-	if !Supported() {
-		t.Skip("no AVX-512")
-	}
+	needJIT(t)
 	for _, target := range []string{"gfx90a", "gfx1030"} {
 		t.Run(target, func(t *testing.T) {
 			kernels(t, target)

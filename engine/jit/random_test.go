@@ -127,9 +127,7 @@ func seedFunc(seed uint64) *ir.Func {
 }
 
 func TestRandom(t *testing.T) {
-	if !rt.CPU.AVX512 {
-		t.Skip("no AVX-512")
-	}
+	needJIT(t)
 	n := 400
 	if testing.Short() {
 		n = 200

@@ -158,6 +158,10 @@ func (c *compiler) waveOp(id ir.ID) {
 		c.bpermute(id, v)
 	case ir.OpFDivFmas:
 		c.divFmas(id, v)
+	case ir.OpMFMA:
+		if !c.matrixOp(id, v) {
+			c.helper(id)
+		}
 	case ir.OpSLoad:
 		c.sload(id, v)
 	case ir.OpLoad, ir.OpStore:
