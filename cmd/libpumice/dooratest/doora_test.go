@@ -10,38 +10,89 @@ import (
 	"time"
 )
 
-func TestDoorA(t *testing.T) {
-	dir, err := filepath.Abs("../../../bin/rocm")
+// library returns the directory of the libraries and the path of libamdhip64.
+func library(t *testing.T) (dir, lib string) {
+	t.Helper()
+	dir = os.Getenv("PUMICE_TEST_ROCM") // of another build
+	if dir == "" {
+		dir = "../../../bin/rocm"
+	}
+	dir, err := filepath.Abs(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	lib := filepath.Join(dir, "libamdhip64.so.5")
+	lib = filepath.Join(dir, "libamdhip64.so.5")
 	if _, err := os.Stat(lib); err != nil {
-		if os.Getenv("PUMICE_TEST_ALL") != "" {
-			t.Fatal("`make build` has not been run")
-		}
-		t.Skip("`make build` has not been run")
+		missing(t, "`make build` has not been run")
 	}
+	return dir, lib
+}
+
+// missing skips a test, or fails it where everything must run.
+func missing(t *testing.T, what string) {
+	t.Helper()
+	if os.Getenv("PUMICE_TEST_ALL") != "" {
+		t.Fatal(what)
+	}
+	t.Skip(what)
+}
+
+// run runs a program on the GPUs of a list, and returns what it prints.
+func run(t *testing.T, dir, gpus, prog string, args ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	cmd := exec.Command(prog, args...)
+	cmd.Env = append(os.Environ(), "LD_LIBRARY_PATH="+dir, "PUMICE_GPU="+gpus)
+	var out, errs strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	timer := time.AfterFunc(100*time.Second, func() { _ = cmd.Process.Kill() })
+	defer timer.Stop()
+	err = cmd.Wait()
+	return out.String(), errs.String(), err
+}
+
+// TestPrograms compiles and runs HIP programs that test one family of functions each. Their calls are of the header of HIP 5.2, or are declared by them.
+func TestPrograms(t *testing.T) {
+	dir, lib := library(t)
+	if _, err := exec.LookPath("hipcc"); err != nil {
+		missing(t, "no hipcc")
+	}
+	sources, err := filepath.Glob("testdata/hip/*.hip")
+	if err != nil || len(sources) == 0 {
+		t.Fatalf("no programs: %v", err)
+	}
+	for _, src := range sources {
+		name := strings.TrimSuffix(filepath.Base(src), ".hip")
+		t.Run(name, func(t *testing.T) {
+			prog := filepath.Join(t.TempDir(), name)
+			if out, err := exec.Command("hipcc", "-std=c++17", "-O1", "-Wall", "-Wno-unused-function", "-Wno-unused-command-line-argument", "--offload-arch=gfx90a",
+				"-x", "hip", src, "-x", "none", lib, "-o", prog).CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			out, errs, err := run(t, dir, "mi210,mi210", prog)
+			if err != nil || !strings.HasSuffix(out, "PASSED\n") {
+				t.Errorf("%v\n%s%s", err, out, errs)
+			}
+		})
+	}
+}
+
+func TestDoorA(t *testing.T) {
+	dir, lib := library(t)
 	prog := filepath.Join(t.TempDir(), "doora")
 	if out, err := exec.Command("gcc", "-O1", "-Wall", "-Werror", "testdata/doora.c", lib, "-o", prog, "-lpthread").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for _, name := range []string{"idle", "use", "fork_before", "fork_after", "threads", "missing", "timer", "timer_late"} {
 		t.Run(name, func(t *testing.T) {
-			cmd := exec.Command(prog, name)
-			cmd.Env = append(os.Environ(), "LD_LIBRARY_PATH="+dir, "PUMICE_GPU=mi210,mi210")
-			var out, errs strings.Builder
-			cmd.Stdout, cmd.Stderr = &out, &errs
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
+			out, errs, err := run(t, dir, "mi210,mi210", prog, name)
+			if err != nil || out != "OK\n" {
+				t.Errorf("%v\n%s%s", err, out, errs)
 			}
-			timer := time.AfterFunc(100*time.Second, func() { _ = cmd.Process.Kill() })
-			defer timer.Stop()
-			if err := cmd.Wait(); err != nil || out.String() != "OK\n" {
-				t.Errorf("%v\n%s%s", err, out.String(), errs.String())
-			}
-			if name == "missing" && strings.Count(errs.String(), "hipGLGetDevices") != 1 {
-				t.Errorf("the missing function is not named once:\n%s", errs.String())
+			if name == "missing" && strings.Count(errs, "hipGLGetDevices") != 1 {
+				t.Errorf("the missing function is not named once:\n%s", errs)
 			}
 		})
 	}
