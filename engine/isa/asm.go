@@ -45,8 +45,12 @@ func Assemble(t *Target, text string) ([]byte, error) {
 	var first []byte
 	why := errors.New("no such instruction")
 	for _, c := range candidates(t, name) {
-		a := asm{t: t, d: t.dec, cand: c, line: line}
+		a := asm{t: t, d: t.dec, candidate: c, line: line}
 		code, err := a.assemble()
+		if err != nil && a.isLit {
+			a = asm{t: t, d: t.dec, candidate: c, line: line, inline: true}
+			code, err = a.assemble()
+		}
 		if err != nil {
 			why = err
 			continue
@@ -208,17 +212,17 @@ type asm struct {
 	t *Target
 	d *decoder
 	candidate
-	cand  candidate
-	line  asmLine
-	l     *layout
-	w     words
-	next  int // operand
-	used  uint64
-	tail  []uint32 // SDWA or DPP word, literal
-	lit   uint32
-	isLit bool
-	noLit bool // the encoding cannot have a literal
-	err   error
+	line   asmLine
+	l      *layout
+	w      words
+	next   int // operand
+	used   uint64
+	tail   []uint32 // SDWA or DPP word, literal
+	lit    uint32
+	isLit  bool
+	noLit  bool // the encoding cannot have a literal
+	inline bool // numbers that are inline constants are so in hexadecimal too
+	err    error
 }
 
 var (
@@ -345,7 +349,6 @@ func (a *asm) begin(f Format, code uint32) {
 }
 
 func (a *asm) assemble() ([]byte, error) {
-	a.candidate = a.cand
 	code := uint32(a.op.Code[a.t.Gen])
 	f := a.op.Fmt
 	if a.form == formVOP3 || a.form == formVOP3DPP && f != VOP3 && f != VOP3P {
@@ -364,7 +367,7 @@ func (a *asm) assemble() ([]byte, error) {
 	if a.err != nil {
 		return nil, a.err
 	}
-	if len(a.op.Dst)+len(a.op.Src) == 0 && f != VIMAGE && f != VSAMPLE && f != MIMG || a.op.attr.p&pBare != 0 {
+	if len(a.op.Dst)+len(a.op.Src) == 0 && f != VIMAGE && f != VSAMPLE && f != MIMG || a.op.attr.p&(pBare|pNoAddr) != 0 {
 		a.line.mods = append(a.line.args, a.line.mods...) // what follows the mnemonic is no operand
 		a.line.args = nil
 	}

@@ -76,6 +76,7 @@ func (a *asm) valu32() {
 	op, at := a.op, &a.op.attr
 	var second words
 	sdwa, dpp := a.form == formSDWA, a.form == formDPP
+	a.noLit = sdwa || dpp
 	switch {
 	case op.Fmt == VOPC:
 		if !a.silentEXEC() {
@@ -457,7 +458,7 @@ func (a *asm) interp64() {
 			continue
 		}
 		m := a.source()
-		if n, ok := parseNumber(m.text); ok && n < -16 && n >= -64 { // the sign is a modifier: there are no such constants
+		if n, ok := parseNumber(m.text); ok && (n < -16 && n >= -64 || m.text == "-0") { // the sign is a modifier: there are no such constants
 			m.text, m.neg = m.text[1:], true
 		}
 		id := fSrc1
@@ -566,7 +567,7 @@ func (a *asm) vop3p() {
 	case bits == 0 && !mix:
 		hi = all
 	}
-	a.put(fOpSelHi, hi)
+	a.put(fOpSelHi, hi|7&^all) // the bits of sources that are not there are set, as LLVM does
 	lo, bits := a.listBits("neg_lo")
 	if bits != 0 && bits != n {
 		a.fail(errModifier)
@@ -603,20 +604,14 @@ func (a *asm) mai() {
 	}
 	switch {
 	case write, read:
-		acc = 0
-		if read {
-			acc = 1
-		}
-		if write || !cd {
-			cd = false
-		}
+		acc, cd = 3, false // in these two the bits mean nothing, and LLVM sets them
 	}
 	a.put(fAcc, acc)
 	if a.d.is90a && cd {
 		a.put(fAccCD, 1)
 	}
 	if write || read {
-		a.put(fAbid, 8) // op_sel_hi of the third source, as LLVM sets it
+		a.put(fAbid, 8)
 		return
 	}
 	if v := a.number("cbsz"); v != 0 {

@@ -250,7 +250,7 @@ func parseSwizzle(s string) (uint32, bool) {
 	case w[0] == "REVERSE" && len(n) == 1:
 		return 31 | (n[0]-1)&31<<10, true
 	case w[0] == "BROADCAST" && len(n) == 2:
-		return (32 - n[0]) & 31 | n[1]&31<<5, true
+		return (32-n[0])&31 | n[1]&31<<5, true
 	case w[0] == "BITMASK_PERM" && len(w) == 2:
 		pattern := strings.Trim(strings.TrimSpace(w[1]), `"`)
 		if len(pattern) != 5 {
@@ -274,6 +274,9 @@ func parseSwizzle(s string) (uint32, bool) {
 		}
 		if group := 32 - and; group > 1 && group&(group-1) == 0 && or < group && xor == 0 { // that is spelled BROADCAST
 			or, xor = 0, or
+			if xor == 0 { // and 0 is no pattern at all
+				or, xor = 1, 1
+			}
 		}
 		return and | or<<5 | xor<<10, true
 	}

@@ -113,7 +113,7 @@ func (a *asm) sourceCode(s string, half bool) uint32 {
 			return uint32(192 - v)
 		}
 	}
-	if a.noLit {
+	if a.noLit || a.inline || a.isLit && a.lit != uint32(v) {
 		if c, ok := inlineOf(uint32(v)); ok {
 			return c
 		}
@@ -122,14 +122,15 @@ func (a *asm) sourceCode(s string, half bool) uint32 {
 	return 255
 }
 
-// inlineOf returns the code of the inline constant with these bits, of 16 or 32.
+// inlineOf returns the code of the inline constant with these bits, of 16 or 32. Such constants are
+// spelled in hexadecimal where the operand is an integer, like literals.
 func inlineOf(v uint32) (uint32, bool) {
 	for i := range inlineF16 {
 		if v == inlineF16[i] || v == inlineF32[i] || v == inlineBF16[i] {
 			return 240 + uint32(i), true
 		}
 	}
-	return 0, false
+	return 208 - v&15, v >= 0xfffffff0
 }
 
 // literal sets the 32-bit literal, of which there is one.
@@ -193,6 +194,12 @@ func (a *asm) source() (m modified) {
 	if len(s) > 1 && s[0] == '-' && (s[1] < '0' || s[1] > '9') {
 		m.neg = true
 		s = s[1:]
+	}
+	if _, known := floatCodes[s]; !known && s[0:min(1, len(s))] == "-" {
+		if _, known := floatCodes[s[1:]]; known { // there is no such constant: the sign is a modifier
+			m.neg = true
+			s = s[1:]
+		}
 	}
 	if len(s) > 1 && s[0] == '|' && s[len(s)-1] == '|' {
 		m.abs = true

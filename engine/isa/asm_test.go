@@ -28,6 +28,9 @@ func roundTrip(t *testing.T, tg *Target, recs [][4]uint32) {
 		if strings.Contains(text, "/*") { // reserved delays have no spelling
 			continue
 		}
+		if halfLiteral(&in) {
+			continue
+		}
 		fail := func(format string, args ...any) {
 			if bad[in.Fmt.String()]++; bad[in.Fmt.String()] <= 3 {
 				t.Errorf("%s: %08x: %s: "+format, append([]any{tg.Name, r[:in.Size/4], text}, args...)...)
@@ -65,13 +68,23 @@ func roundTrip(t *testing.T, tg *Target, recs [][4]uint32) {
 	t.Logf("%s: %d instructions", tg.Name, n)
 }
 
+// halfLiteral says whether the text of an instruction shows half of its literal, for a 16-bit operand.
+func halfLiteral(in *Inst) bool {
+	for i := range in.Src[:in.NSrc] {
+		if o := &in.Src[i]; o.Kind == OperandLiteral && !o.Hi && is16(o.Type) && o.Value > 0xffff {
+			return true
+		}
+	}
+	return false
+}
+
 // TestAssembleRoundTrip takes every opcode of every target apart and puts it together again.
 func TestAssembleRoundTrip(t *testing.T) {
 	for i, name := range testTargets {
 		tg := TargetByName(name)
 		rnd := rand.New(rand.NewPCG(uint64(i), 21))
-		recs := walk(tg, 2, rnd)
-		for range 5000 {
+		recs := walk(tg, 1, rnd)
+		for range wordsAsked(2000) {
 			recs = append(recs, [4]uint32{rnd.Uint32(), rnd.Uint32(), rnd.Uint32(), rnd.Uint32()})
 		}
 		roundTrip(t, tg, recs)
