@@ -9,7 +9,7 @@ import (
 	"github.com/pumice-gpu/pumice/tools/inspect"
 )
 
-// inspectFlags are those of disasm and coverage.
+// inspectFlags are those of disasm, asm and coverage.
 type inspectFlags struct {
 	target, match string
 	json          bool
@@ -63,6 +63,33 @@ func disasm(stdout, _ io.Writer, args []string) error {
 			ls[i].WriteText(stdout)
 		}
 	}
+	return nil
+}
+
+// assemble is pumice asm: instructions to words.
+func assemble(stdout, _ io.Writer, args []string) error {
+	f, err := parseInspect("asm", args)
+	if err != nil {
+		return err
+	}
+	t := isa.TargetByName(f.target)
+	if t == nil {
+		return usageErrorf("instructions need --target with one of %v, got %q", targetNames(), f.target)
+	}
+	in := io.Reader(os.Stdin)
+	if f.file != "-" {
+		file, err := os.Open(f.file)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		in = file
+	}
+	code, err := inspect.Assemble(in, t)
+	if err != nil {
+		return err
+	}
+	inspect.WriteWords(stdout, code)
 	return nil
 }
 
