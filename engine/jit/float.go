@@ -36,13 +36,18 @@ func (c *compiler) canFloat(v *ir.Value) bool {
 	if c.canTrans(v) {
 		return true
 	}
-	if !v.Op.Float() || !plainFP(v.FP) {
+	if _, _, ok := floatEnv(v); !ok || !v.Op.Float() || v.FP&ir.FPOvfl != 0 {
 		return false
+	}
+	if c.canHalf(v) {
+		return true
 	}
 	k3264 := v.Kind == ir.F32 || v.Kind == ir.F64
 	switch v.Op {
 	case ir.OpFAdd, ir.OpFSub, ir.OpFMul, ir.OpFMA, ir.OpFCmp:
 		return k3264 || v.Kind == ir.F16 && v.Op != ir.OpFMA
+	case ir.OpFMad:
+		return k3264
 	case ir.OpFMin, ir.OpFMax:
 		return k3264 && v.FP&ir.FPIEEE != 0
 	case ir.OpFTrunc, ir.OpFCeil, ir.OpFFloor, ir.OpFRndne:
@@ -90,6 +95,10 @@ func (c *compiler) floatOp(id ir.ID, v *ir.Value, u int) {
 	half := v.Kind == ir.F16 || v.Kind == ir.BF16
 	if c.canTrans(v) {
 		c.trans(id, v, u)
+		return
+	}
+	if c.canHalf(v) {
+		c.halfOp(id, v, u, mod)
 		return
 	}
 	switch v.Op {
@@ -143,6 +152,14 @@ func (c *compiler) floatOp(id ir.ID, v *ir.Value, u int) {
 			y := r.floatSrc(v.Args[1], i, u, size, mod)
 			d := r.dst(id, i, u)
 			a.E(inst[w], L, uint8(d), uint8(x), y, mod)
+		}
+	case ir.OpFMad:
+		for i := range c.vals[id].comps {
+			t := r.tmp()
+			x := r.zin(v.Args[0], i, u, size)
+			a.E(floatBinary[ir.OpFMul][w], L, uint8(t), uint8(x), r.floatSrc(v.Args[1], i, u, size, mod), mod)
+			a.E(floatBinary[ir.OpFAdd][w], L, uint8(t), uint8(t), r.floatSrc(v.Args[2], i, u, size, mod), mod)
+			r.become(id, i, u, t)
 		}
 	case ir.OpFMA:
 		for i := range c.vals[id].comps {

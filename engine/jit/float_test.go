@@ -25,7 +25,7 @@ func TestFloatOps(t *testing.T) {
 		for _, o := range []ir.Op{ir.OpFAdd, ir.OpFSub, ir.OpFMul, ir.OpFMin, ir.OpFMax, ir.OpFLdexp} {
 			ops = append(ops, op{ir.Value{Op: o, Kind: k}, 2})
 		}
-		for _, o := range []ir.Op{ir.OpFMA, ir.OpFMed3, ir.OpFDivScale, ir.OpFDivScaleVCC, ir.OpFDivFixup} {
+		for _, o := range []ir.Op{ir.OpFMA, ir.OpFMad, ir.OpFMed3, ir.OpFDivScale, ir.OpFDivScaleVCC, ir.OpFDivFixup} {
 			ops = append(ops, op{ir.Value{Op: o, Kind: k}, 3})
 		}
 		for _, o := range []ir.Op{ir.OpFNeg, ir.OpFAbs, ir.OpFTrunc, ir.OpFCeil, ir.OpFFloor, ir.OpFRndne, ir.OpFRcp, ir.OpFRcpIFlag, ir.OpFRsq,
@@ -45,7 +45,9 @@ func TestFloatOps(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(4, 4))
 	for _, o := range ops {
-		for _, e := range []ir.FP{ir.FPIEEE | ir.FPDX10, ir.FPIEEE | 1, ir.FPIEEE | 2, ir.FPIEEE | 3} {
+		flush := ir.FPFlushIn | ir.FPFlushOut
+		for _, e := range []ir.FP{ir.FPIEEE | ir.FPDX10, ir.FPIEEE | 1, ir.FPIEEE | 2, ir.FPIEEE | 3, flush | ir.FPIEEE, flush | ir.FPIEEE | ir.FPDX10 | 2,
+			ir.FPFlushIn | ir.FPIEEE | 1, ir.FPFlushOut | ir.FPIEEE, ir.FPDX10, flush} {
 			v := o.v
 			v.FP = e
 			oneFloat(t, r, v, o.n)

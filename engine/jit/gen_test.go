@@ -492,6 +492,12 @@ func (g *gen) fl() {
 	if r.IntN(2) == 0 {
 		fp |= ir.FPDX10
 	}
+	switch r.IntN(8) {
+	case 0, 1:
+		fp |= ir.FPFlushIn | ir.FPFlushOut
+	case 2:
+		fp |= []ir.FP{ir.FPFlushIn, ir.FPFlushOut}[r.IntN(2)]
+	}
 	v := ir.Value{Type: t, Kind: k, FP: fp}
 	switch r.IntN(11) {
 	case 8:
@@ -537,7 +543,7 @@ func (g *gen) fl() {
 		v.Op = []ir.Op{ir.OpFAdd, ir.OpFSub, ir.OpFMul}[r.IntN(3)]
 		v.Args = []ir.ID{vecArg(), x()}
 	case 2:
-		v.Op = ir.OpFMA
+		v.Op = []ir.Op{ir.OpFMA, ir.OpFMA, ir.OpFMad}[r.IntN(3)]
 		v.Args = []ir.ID{vecArg(), x(), x()}
 	case 3:
 		v.Op = []ir.Op{ir.OpFMin, ir.OpFMax}[r.IntN(2)]

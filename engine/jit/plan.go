@@ -34,6 +34,8 @@ type planner struct {
 	mset    map[uint64]bool // scalar registers written in vector
 	load    bool            // LDS loads in vector
 	store   bool
+	env     uint32 // floating-point environment of vector, when set
+	envSet  bool
 }
 
 // The compiler's own operations.
@@ -246,6 +248,12 @@ func (p *planner) add(id ir.ID) {
 			c.vals[id].key = key(len(c.segs), 0)
 			return
 		}
+		if env, sensitive, _ := floatEnv(v); sensitive {
+			if p.envSet && p.env != env {
+				p.close()
+			}
+			p.env, p.envSet = env, true
+		}
 		if v.Op == ir.OpLoad { // LDS
 			if p.store {
 				p.close()
@@ -292,7 +300,7 @@ func (p *planner) close() {
 		clear(p.vset)
 		clear(p.mset)
 	}
-	p.load, p.store = false, false
+	p.load, p.store, p.envSet = false, false, false
 }
 
 // newComp adds a component of value id.
