@@ -89,7 +89,7 @@ test: lint build examples-all test-go test-examples test-newer test-stress fuzz-
 test-go:
 	PUMICE_TEST_ALL=1 $(GO) test -timeout 25m ./...
 
-# Every example by AMD's runtime on Pumice's kernel (door C), by Pumice's own (door A), and by AMD's HIP on Pumice's HSA (door B).
+# Every example by AMD's runtime on Pumice's kernel (door C), by Pumice's own (door A), and by AMD's HIP on Pumice's HSA (door A too).
 test-examples:
 	scripts/run-examples --jobs $$(nproc) --rocm system $(PROFILES:%=--gpu %) $(BUILD)/examples/O3 $(BUILD)/examples/O0
 	scripts/run-examples --jobs $$(nproc) --rocm pumice $(PROFILES:%=--gpu %) $(BUILD)/examples/O3 $(BUILD)/examples/O0
