@@ -3,6 +3,7 @@ package isa
 import (
 	"encoding/binary"
 	"errors"
+	"strings"
 	"testing"
 )
 
@@ -157,8 +158,35 @@ func FuzzDecode(f *testing.F) {
 		if in.Size < 4 || int(in.Size) > len(code) || in.Size%4 != 0 {
 			t.Fatalf("%s %x: size %d", tg.Name, code, in.Size)
 		}
-		if s := Disasm(&in, tg, 0); len(s) < 3 {
-			t.Fatalf("%s %x: text %q", tg.Name, code, s)
+		text := Disasm(&in, tg, 0)
+		if len(text) < 3 {
+			t.Fatalf("%s %x: text %q", tg.Name, code, text)
+		}
+		if in.Fmt == MIMG || in.Fmt == VIMAGE || in.Fmt == VSAMPLE || strings.Contains(text, "/*") || halfLiteral(&in) {
+			return
+		}
+		again, err := Assemble(tg, text)
+		if err == nil {
+			err = Decode(tg, again, &in)
+		}
+		if s := Disasm(&in, tg, 0); err != nil || s != text {
+			t.Fatalf("%s %x: %q is assembled to %x: %v, %q", tg.Name, code, text, again, err, s)
+		}
+	})
+}
+
+// FuzzAssemble feeds the assembler arbitrary text: no panic, and what it takes decodes.
+func FuzzAssemble(f *testing.F) {
+	f.Add(uint8(6), "v_add_f32_e64 v0, -|v1|, 0x1234 clamp mul:2")
+	f.Add(uint8(24), "v_dual_mov_b32 v0, 1.0 :: v_dual_fmac_f32 v1, v2, v3")
+	f.Add(uint8(29), "global_load_b128 v[0:3], v4, s[0:1] offset:-16 th:TH_LOAD_NT scope:SCOPE_SYS")
+	f.Add(uint8(6), "exp mrt0 v0, off, off, v1 done vm")
+	f.Fuzz(func(t *testing.T, which uint8, text string) {
+		tg := Targets()[int(which)%len(Targets())]
+		code, err := Assemble(tg, text)
+		var in Inst
+		if err == nil && !strings.Contains(text, ".long") && (Decode(tg, code, &in) != nil || int(in.Size) != len(code)) {
+			t.Fatalf("%s %q: %x", tg.Name, text, code)
 		}
 	})
 }
