@@ -17,6 +17,7 @@ type Program struct {
 	MXCSR   uint32
 	helpers int // operations left to the evaluator
 	nvgpr   int // registers it needs
+	loops   int // blocks that run strip after strip
 	// slots tells where each value lives that a helper operation reads or writes.
 	slots map[ir.ID]*helperInfo
 }
@@ -189,6 +190,10 @@ func (c *compiler) block(b *ir.Block) {
 	c.frame = frameValues
 	c.free, c.freeG = c.free[:0], c.freeG[:0]
 	c.plan()
+	if l := c.findLoop(); l != nil {
+		c.emitLoop(l)
+		c.p.loops++
+	}
 	for i := range c.segs {
 		c.seg = int32(i)
 		s := &c.segs[i]
