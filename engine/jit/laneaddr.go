@@ -366,9 +366,60 @@ func (c *compiler) laneOp(id ir.ID, v *ir.Value) (ok bool) {
 		if v.Space == ir.Global && c.canGlobal(v) {
 			return false
 		}
+		if ok = c.canLDSUniform(v); ok {
+			c.ldsUniform(id, v)
+			return ok
+		}
 		if ok = c.canLaneAccess(v); ok {
 			c.laneAccess(id, v)
 		}
 	}
 	return ok
+}
+
+// canLDSUniform tells whether v loads from one LDS address, the same in all lanes.
+func (c *compiler) canLDSUniform(v *ir.Value) bool {
+	if v.Space != ir.LDS || v.Op != ir.OpLoad || v.Args[0] != ir.NoID || v.Args[1] == ir.NoID || v.Imm&ir.OffSigned != 0 || v.Width%4 != 0 ||
+		v.Width > 16 || v.Regs() != int(v.Width)/4 {
+		return false
+	}
+	if t := c.v(v.Args[1]).Type; t != ir.V32 && t != ir.S32 {
+		return false
+	}
+	if _, ok := c.isConst(v.Args[1]); ok {
+		return true
+	}
+	ks := c.vals[v.Args[1]].comps
+	if len(ks) != 1 {
+		return false
+	}
+	_, ok := c.compConst(ks[0])
+	return ok || c.comps[ks[0]].kind != compZ
+}
+
+// ldsUniform loads once and gives it to the active lanes; what is out of range is 0.
+func (c *compiler) ldsUniform(id ir.ID, v *ir.Value) {
+	a := &c.a
+	const L = x86.L512
+	c.lane32(x86.R8, v.Args[1], 0)
+	a.AluI(x86.ADD, 4, x86.R(x86.R8), int32(v.Imm)) // wraps at 32 bits
+	a.G(x86.MOV, 8, x86.RDX, x86.M(rState, offLDS))
+	c.gmask(x86.R14, v.Args[2])
+	for i, k := range c.vals[id].comps {
+		none := a.NewLabel()
+		a.Alu(x86.XOR, 4, x86.RAX, x86.R(x86.RAX))
+		a.G(x86.LEA, 8, x86.RCX, x86.M(x86.R8, 4*int32(i)+4))
+		a.Alu(x86.CMP, 8, x86.RCX, x86.M(rState, offLDSLen))
+		a.Jcc(x86.A, none)
+		a.G(x86.MOV, 4, x86.RAX, x86.MX(x86.RDX, x86.R8, 1, 4*int32(i)))
+		a.Bind(none)
+		for q := range c.strips {
+			a.X(x86.KMOVQG, x86.L128, 1, 0, x86.R(x86.R14))
+			if q > 0 {
+				a.XI(x86.KSHIFTRQ, x86.L128, 1, 0, x86.KR(1), uint8(16*q))
+			}
+			a.E(x86.VPBROADCASTDG, L, 0, 0, x86.R(x86.RAX), x86.Zeroed(1))
+			a.E(x86.VMOVDQU32S, L, 0, 0, x86.M(rFrame, c.slot(k)+int32(64*q)), noMod)
+		}
+	}
 }
