@@ -17,6 +17,7 @@ type loop struct {
 	saved   []uint64    // scalar registers that the scalar run writes, to be restored for the next strip
 	carried []loopReg   // read and written
 	kept    []loopReg   // only read
+	shared  []loopReg   // uniform, the same in all iterations
 	writes  []loopWrite // what registers hold in the end
 	u       int         // strips side by side
 }
@@ -154,6 +155,22 @@ func (c *compiler) findLoop() *loop {
 			}
 		}
 	}
+	// What is left goes to uniform operands.
+	for _, id := range vec.ops {
+		for _, arg := range c.v(id).Args {
+			if arg == ir.NoID || z < loopSpare {
+				continue
+			}
+			if g := c.v(arg); g.Op != ir.OpSGet || written[g.Imm] || c.comps[c.vals[arg].comps[0]].home < 0 {
+				continue
+			}
+			k := c.vals[arg].comps[0]
+			if !slices.ContainsFunc(l.shared, func(x loopReg) bool { return x.comp == k }) {
+				l.shared = append(l.shared, loopReg{comp: k, z: [maxU]int{z}, val: arg})
+				z--
+			}
+		}
+	}
 	for n, val := range last {
 		w := loopWrite{n: n, val: val}
 		for _, r := range l.carried {
@@ -265,6 +282,11 @@ func (c *compiler) emitLoop(l *loop) {
 		r.preload(x)
 		use(x.comp)
 	}
+	for _, x := range l.shared {
+		a.E(x86.VPBROADCASTD, x86.L512, uint8(x.z[0]), 0, r.uniform(x.val), noMod)
+		r.zown[x.z[0]], r.zreg[x.comp*maxU] = x.comp*maxU, int8(x.z[0])
+		use(x.comp)
+	}
 	r.findClasses()
 	a.Bind(top)
 	if vec > 0 {
@@ -359,6 +381,9 @@ func (r *region) settle(l *loop) {
 			places[x.z[u]] = x.comp*maxU + int32(u)
 		}
 	}
+	for _, x := range l.shared {
+		places[x.z[0]] = x.comp * maxU
+	}
 	// Other results that lie in these places have to give way.
 	for _, w := range l.writes {
 		k := r.compOf(w.val, 0)
@@ -399,6 +424,11 @@ func (r *region) settle(l *loop) {
 		}
 		for _, x := range l.kept {
 			add(x.z[u], ir.NoID, x.comp, u)
+		}
+	}
+	for _, x := range l.shared {
+		if z := r.zreg[x.comp*maxU]; int(z) != x.z[0] {
+			moves = append(moves, loopMove{to: x.z[0], reg: -1, mem: r.uniform(x.val), all: true})
 		}
 	}
 	r.parallel(moves)

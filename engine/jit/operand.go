@@ -40,8 +40,14 @@ func (r *region) opnd(id ir.ID, i, u, size int) x86.RM {
 			return r.zmem(k, u)
 		}
 		// uniform
+		if z, ok := r.uniformIn(k, size); ok {
+			return x86.V(z)
+		}
 		mem := r.c.memOf(k)
 		if size == 0 {
+			if !m.wide {
+				return x86.V(r.loadUniform(k))
+			}
 			return x86.V(r.splat(mem, m.wide))
 		}
 		if size == 4 && m.wide {
@@ -59,6 +65,33 @@ func (c *compiler) constHalf(id ir.ID, i, size int) uint64 {
 		x >>= 32
 	}
 	return x
+}
+
+// uniformIn is the register that holds uniform component k in all elements of size bytes, if there is one.
+func (r *region) uniformIn(k int32, size int) (x86.Vec, bool) {
+	z := r.zreg[k*maxU]
+	if z < 0 || r.c.comps[k].wide != (size == 8) {
+		return 0, false
+	}
+	r.zpin |= 1 << z
+	return x86.Vec(z), true
+}
+
+// loadUniform brings uniform component k into a register, in elements of its own size; all strips in flight share it.
+func (r *region) loadUniform(k int32) x86.Vec {
+	m := &r.c.comps[k]
+	if z := r.zreg[k*maxU]; z >= 0 {
+		r.zpin |= 1 << z
+		return x86.Vec(z)
+	}
+	z := r.allocZ(k * maxU)
+	inst := x86.VPBROADCASTD
+	if m.wide {
+		inst = x86.VPBROADCASTQ
+	}
+	r.c.a.E(inst, x86.L512, uint8(z), 0, r.c.memOf(k), x86.Mod{})
+	r.zreg[k*maxU] = int8(z)
+	return z
 }
 
 func (r *region) splat(mem x86.RM, wide bool) x86.Vec {
@@ -121,6 +154,9 @@ func (r *region) zin(id ir.ID, i, u, size int) x86.Vec {
 		if x, ok := c.compConst(k); ok {
 			return r.splatConst(x, size)
 		}
+		if c.comps[k].wide == (size == 8) {
+			return r.loadUniform(k)
+		}
 		mem := r.c.memOf(k)
 		if size == 4 && c.comps[k].wide {
 			mem = mem.Add(int32(4 * i))
@@ -147,8 +183,16 @@ func (r *region) splatConst(x uint64, size int) x86.Vec {
 // zcopy is component i of value id in a temporary that may be changed.
 func (r *region) zcopy(id ir.ID, i, u, size int) x86.Vec {
 	k := r.compOf(id, i)
-	if k < 0 || r.c.comps[k].kind != compZ {
+	if k < 0 {
 		return r.zin(id, i, u, size)
+	}
+	if m := &r.c.comps[k]; m.kind != compZ {
+		if _, ok := r.c.compConst(k); ok || m.wide != (size == 8) {
+			return r.zin(id, i, u, size)
+		}
+		if _, ok := r.uniformIn(k, size); !ok {
+			return r.splat(r.c.memOf(k), m.wide)
+		}
 	}
 	src := r.opnd(id, i, u, size)
 	z := r.tmp()

@@ -103,6 +103,12 @@ func (r *region) release(v *ir.Value, u int) {
 				continue
 			}
 			o := int(k)*maxU + u
+			if r.c.comps[k].kind == compG { // one for all strips
+				if u < r.u-1 {
+					continue
+				}
+				o = int(k) * maxU
+			}
 			if z := r.zreg[o]; z >= 0 {
 				r.zown[z] = ownFree
 				r.zpin &^= 1 << z
