@@ -110,6 +110,24 @@ func ML(l Label, off int32) RM { return RM{kind: kindRIP, index: noReg, disp: of
 // Bcast gives the same memory operand with one element broadcast to all (EVEX only).
 func (m RM) Bcast() RM { m.bcast = true; return m }
 
+// Num is the register's number, of any class.
+func (m RM) Num() uint8 { return m.reg }
+
+// HasBcast tells whether Bcast made the operand; Plain takes that back.
+func (m RM) HasBcast() bool { return m.bcast }
+
+// Plain gives the same memory operand without a broadcast.
+func (m RM) Plain() RM { m.bcast = false; return m }
+
+// Index is the vector index of an operand of [MV].
+func (m RM) Index() Vec { return Vec(m.index) }
+
+// WithIndex is an operand of [MV] with another vector index.
+func (m RM) WithIndex(v Vec) RM { m.index = uint8(v); return m }
+
+// OneElement is the address of one element of an operand of [MV], whose index is in a general register.
+func (m RM) OneElement(index Reg) RM { m.kind, m.index = kindMem, uint8(index); return m }
+
 // Add gives the same memory operand moved by d bytes.
 func (m RM) Add(d int32) RM { m.disp += d; return m }
 
@@ -148,6 +166,9 @@ type Asm struct {
 	fixups []fixup
 	consts []poolConst
 	err    error
+
+	// Lower, if set, is given every vector and mask instruction instead of its being encoded: it emits others, with Raw, that do the same.
+	Lower func(i *Inst, l VL, reg, vv uint8, m RM, imm uint8, mod Mod)
 }
 
 type poolConst struct {

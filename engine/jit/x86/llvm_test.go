@@ -117,6 +117,8 @@ func vectorSample(r *rand.Rand, i *Inst, ev bool) sample {
 	switch i {
 	case VPERMD, VPERMQ, VPERMPS, VPERMPD, VPERMQI, VSHUFI32X4, VSHUFI64X2, VINSERTI32X4, VBROADCASTSD, VINSERTI128, VEXTRACTI128:
 		l = max(l, L256)
+	case VPERM2I128:
+		l = L256
 	case VINSERTI64X4, VBROADCASTI64X4, VEXTRACTI64X4:
 		l = L512
 	}
@@ -124,7 +126,7 @@ func vectorSample(r *rand.Rand, i *Inst, ev bool) sample {
 		l = L128
 	}
 	reg, vv := uint8(r.IntN(nreg)), uint8(r.IntN(nreg))
-	mem := r.IntN(2) == 0 || form == fGather || form == fScatter || form == fKMem || form == fMemK
+	mem := r.IntN(2) == 0 || form == fGather || form == fScatter || form == fVGather || form == fKMem || form == fMemK
 	noMem := form == fRK || form == fKM && tup == tNone || form == fKKK || form == fKK || form == fKG || form == fGK ||
 		!ev && form == fVM || strings.HasPrefix(i.name, "vpbroadcast") && form == fRG || i == KMOVB ||
 		i == VMOVQ || i == VMOVQS // from memory the assembler takes another opcode
@@ -247,6 +249,27 @@ func vectorSample(r *rand.Rand, i *Inst, ev bool) sample {
 		ops = []string{gr(), vname(reg, vl)}
 	case fRVG:
 		ops = []string{vname(reg, vl), vname(vv, vl), gr()}
+	case fGRM:
+		m = V(Vec(r.IntN(nreg)))
+		ops = []string{gname(reg, 4), vname(m.reg, vl)}
+	case fRVM4:
+		ops = []string{vname(reg, vl), vname(vv, vl), rm}
+	case fRVMem, fMVR:
+		m = randMem(r, vl)
+		rm = memText(m, vl, "")
+		ops = []string{vname(reg, vl), vname(vv, vl), rm}
+		if form == fMVR {
+			ops = []string{rm, vname(vv, vl), vname(reg, vl)}
+		}
+	case fVGather:
+		m = MV(Reg(r.IntN(16)), Vec(r.IntN(nreg)), 1<<r.IntN(4), m.disp)
+		if vv == reg {
+			vv = reg ^ 1
+		}
+		for m.index == reg || m.index == vv {
+			m.index = (m.index + 1) % uint8(nreg)
+		}
+		ops = []string{vname(reg, vl), memText(m, 0, vname(m.index, vl)), vname(vv, vl)}
 	case fGather, fScatter:
 		ixBytes := vl
 		data := vl
@@ -315,6 +338,12 @@ func vectorSample(r *rand.Rand, i *Inst, ev bool) sample {
 	}
 	text := name + " " + strings.Join(ops, ", ")
 	imm := uint8(r.IntN(256))
+	if form == fRVM4 {
+		imm &= 0xf0
+		text += ", " + vname(imm>>4, vl)
+		a.XI(i, l, reg, vv, m, imm)
+		return finish(&a, "{vex} "+text)
+	}
 	if strings.Contains(i.name, "cmp") && i.imm {
 		imm &= 7
 	}

@@ -77,6 +77,9 @@ const (
 	fGM                                 // general reg ← general r/m
 	fVGM                                // general vvvv ← general r/m, opcode extension in reg
 	fRVM4                               // reg ← vvvv, r/m, register in imm8[7:4] (VEX only)
+	fRVMem                              // reg ← vvvv, memory
+	fMVR                                // memory ← vvvv, reg
+	fVGather                            // reg ← VSIB memory under vvvv (VEX only)
 )
 
 // tuple kinds: how long the memory operand is, and so what disp8 counts in.
@@ -232,6 +235,10 @@ func (a *Asm) E(i *Inst, l VL, reg, vv uint8, m RM, mod Mod) {
 	if i.imm {
 		a.fail("%s without immediate", i.name)
 	}
+	if a.Lower != nil {
+		a.Lower(i, l, reg, vv, m, 0, mod)
+		return
+	}
 	a.vec(i, l, reg, vv, m, mod, 0)
 }
 
@@ -239,6 +246,10 @@ func (a *Asm) E(i *Inst, l VL, reg, vv uint8, m RM, mod Mod) {
 func (a *Asm) EI(i *Inst, l VL, reg, vv uint8, m RM, imm uint8, mod Mod) {
 	if !i.imm {
 		a.fail("%s with immediate", i.name)
+	}
+	if a.Lower != nil {
+		a.Lower(i, l, reg, vv, m, imm, mod)
+		return
 	}
 	a.vec(i, l, reg, vv, m, mod, imm)
 }
@@ -324,7 +335,7 @@ func (i *Inst) fields(reg, vv uint8) (uint8, uint8) {
 	switch i.f & formMask {
 	case fVM, fVGM:
 		return i.ext, vv
-	case fRVM, fKVM, fRVG, fKKK, fGVG, fGMV, fRVM4:
+	case fRVM, fKVM, fRVG, fKKK, fGVG, fGMV, fRVM4, fRVMem, fMVR, fVGather:
 		return reg, vv
 	}
 	return reg, 0
@@ -335,11 +346,20 @@ func (a *Asm) X(i *Inst, l VL, reg, vv uint8, m RM) {
 	if i.imm {
 		a.fail("%s without immediate", i.name)
 	}
-	a.vex(i, l, reg, vv, m, 0)
+	a.XI(i, l, reg, vv, m, 0)
 }
 
 // XI is X with an immediate byte.
-func (a *Asm) XI(i *Inst, l VL, reg, vv uint8, m RM, imm uint8) { a.vex(i, l, reg, vv, m, imm) }
+func (a *Asm) XI(i *Inst, l VL, reg, vv uint8, m RM, imm uint8) {
+	if a.Lower != nil {
+		a.Lower(i, l, reg, vv, m, imm, Mod{})
+		return
+	}
+	a.vex(i, l, reg, vv, m, imm)
+}
+
+// Raw emits the VEX form past Lower.
+func (a *Asm) Raw(i *Inst, l VL, reg, vv uint8, m RM, imm uint8) { a.vex(i, l, reg, vv, m, imm) }
 
 func (a *Asm) vex(i *Inst, l VL, reg, vv uint8, m RM, imm uint8) {
 	if i.f&vex == 0 {
