@@ -40,7 +40,7 @@ func init() {
 		{"disasm", "[--target T] [--function NAME] [--json] FILE|-", "disassemble a program, fat binary or code object; - reads hexadecimal words", disasm},
 		{"asm", "--target T FILE|-", "assemble instructions, one a line as disasm writes them, to hexadecimal words", assemble},
 		{"coverage", "[--target T] [--json] FILE", "say which instructions a program uses and how well they run", coverage},
-		{"svm", "run|explore NAME|FILE [--seed N] [--seeds N] [--xnack on|off] [--evict-policy none|fence|sync] [--gpus N] [--mistake M] [--json] [--html FILE] [--replay S]", "run a shared-memory scenario in the simulated machine, or search schedules; also svm list, show NAME, mistakes", svmCommand},
+		{"svm", "run|explore NAME|FILE [--engine drm|kfd] [--seed N] [--seeds N] [--xnack on|off] [--evict-policy none|fence|sync] [--gpus N] [--mistake M] [--json] [--html FILE] [--replay S]", "run a shared-memory scenario in the simulated machine, or search schedules; also svm list, show NAME, mistakes", svmCommand},
 		{"version", "", "print versions", version},
 		{"help", "", "print this", help},
 	}

@@ -46,7 +46,7 @@ func parseSVM(name string, args []string) (*svmFlags, error) {
 	fs.Uint64Var(&f.seed, "seed", 1, "")
 	fs.StringVar(&f.xnack, "xnack", "", "")
 	fs.StringVar(&f.policy, "evict-policy", "", "")
-	fs.StringVar(&f.engine, "engine", "drm", "")
+	fs.StringVar(&f.engine, "engine", "", "")
 	fs.IntVar(&f.gpus, "gpus", 0, "")
 	fs.StringVar(&f.replay, "replay", "", "")
 	fs.Func("mistake", "", func(s string) error { f.mistakes = append(f.mistakes, s); return nil })
@@ -85,13 +85,12 @@ func parseSVM(name string, args []string) (*svmFlags, error) {
 // options turns flags into those of a run.
 func (f *svmFlags) options() error {
 	f.opt = svm.Options{Seed: f.seed, GPUs: f.gpus, Mistakes: f.mistakes}
-	switch f.engine {
-	case "drm":
-	case "kfd":
-		//fidelity: refused svm-engine-kfd: the older kfd_svm engine (kernel-svm §9) is not built yet
-		return errors.New("--engine kfd: the older kfd_svm driver is not there yet; drm is the only engine")
-	default:
-		return usageErrorf("--engine: %q is not an engine; there is: drm", f.engine)
+	if f.engine != "" {
+		e, err := svm.ParseEngine(f.engine)
+		if err != nil {
+			return usageErrorf("--engine: %v", err)
+		}
+		f.opt.Engine = &e
 	}
 	if f.gpus < 0 {
 		return usageErrorf("--gpus: %d GPUs cannot be", f.gpus)
@@ -179,7 +178,7 @@ func svmExplore(stdout io.Writer, args []string) error {
 	fmt.Fprintf(stdout, "%s fails with seed %d, the %d. that was tried: %v\n", f.scenario.Name, found.Seed, found.Tried, found.Err)
 	fmt.Fprintf(stdout, "shrunk to %d switches in %d scheduler steps; see it with\n  pumice svm run %s --seed %d --replay %s", found.Switches, found.Steps,
 		f.scenario.Name, found.Seed, svm.FormatSchedule(found.Schedule))
-	for _, x := range []struct{ flag, value string }{{"xnack", f.xnack}, {"evict-policy", f.policy}} {
+	for _, x := range []struct{ flag, value string }{{"engine", f.engine}, {"xnack", f.xnack}, {"evict-policy", f.policy}} {
 		if x.value != "" {
 			fmt.Fprintf(stdout, " --%s %s", x.flag, x.value)
 		}
@@ -224,10 +223,17 @@ func svmShow(stdout io.Writer, args []string) error {
 }
 
 func svmMistakes(stdout io.Writer, args []string) error {
-	if len(args) > 0 {
-		return usageErrorf("no arguments, got %q", args)
+	fs := flag.NewFlagSet("mistakes", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	name := fs.String("engine", "drm", "")
+	if err := fs.Parse(args); err != nil || fs.NArg() > 0 {
+		return usageErrorf("only --engine drm|kfd belongs here, got %q", args)
 	}
-	for _, n := range svm.MistakeNames() {
+	e, err := svm.ParseEngine(*name)
+	if err != nil {
+		return usageErrorf("--engine: %v", err)
+	}
+	for _, n := range svm.MistakeNames(e) {
 		fmt.Fprintln(stdout, n)
 	}
 	return nil

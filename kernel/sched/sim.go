@@ -257,10 +257,12 @@ func (s *Sim) pick(cur *simTask) *simTask {
 			s.stop(s.deadlock())
 			return nil
 		}
-		e := heap.Pop(&s.timer).(*simTimer)
-		s.now = max(s.now, e.when)
-		e.fired = true
-		e.fn()
+		// What is due at the same time happens at the same time: the schedule decides who is first.
+		for s.now = max(s.now, s.timer[0].when); len(s.timer) > 0 && s.timer[0].when <= s.now; {
+			e := heap.Pop(&s.timer).(*simTimer)
+			e.fired = true
+			e.fn()
+		}
 	}
 }
 

@@ -108,7 +108,7 @@ func (c *Context) stale(vmas []mm.VMA, at map[uint64]sim.Page, m Mapping) string
 	case pagemap.Peer:
 		on, a.Addr = c.gpu.m.GPUs[a.Addr>>peerShift], a.Addr&(1<<peerShift-1)
 	}
-	if pm := pagemap.Of(x.Folio); pm == nil || pm != on.Driver.Pages || x.Info.Index != a.Addr {
+	if pm, _ := x.Folio.Device(); pm == nil || pm != on.Pages || x.Info.Index != a.Addr {
 		return fmt.Sprintf("it leads to page %d of GPU %d's memory, the process has %v", a.Addr, on.Index, x.Folio)
 	}
 	return ""
@@ -120,7 +120,7 @@ func (m *Machine) Where(p sim.Page) string {
 		return p.Info.Where
 	}
 	for _, g := range m.GPUs {
-		if pm, _ := p.Folio.Device(); pm == g.Driver.Pages.Pages {
+		if pm, _ := p.Folio.Device(); pm == g.Pages {
 			return fmt.Sprint("vram", g.Index)
 		}
 	}

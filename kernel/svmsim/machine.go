@@ -1,6 +1,8 @@
 // Package svmsim is a small machine for the shared-virtual-memory driver to live in: processes, GPUs with page tables,
 // TLBs, video memory and queues, all simulated and all in one World.
 //
+// There are two drivers to choose from: that on drm_gpusvm (kernel/amdgpu/svm) and the older one of amdkfd (kernel/kfd/svm).
+//
 // A GPU access is what a wave does: it needs a running queue, looks into the TLB, then into the page table, and on a miss
 // raises a retry fault (XNACK on) or dies (off). It happens between two calls into the World, so no other task sees half
 // of it. The driver above is the real one (package svm); nothing here helps it.
@@ -9,26 +11,50 @@ package svmsim
 import (
 	"errors"
 	"fmt"
+	"math/bits"
+	"time"
 
 	"github.com/pumice-gpu/pumice/kernel/amdgpu/svm"
 	"github.com/pumice-gpu/pumice/kernel/fence"
+	kfdsvm "github.com/pumice-gpu/pumice/kernel/kfd/svm"
 	"github.com/pumice-gpu/pumice/kernel/mm"
 	"github.com/pumice-gpu/pumice/kernel/mm/sim"
 	"github.com/pumice-gpu/pumice/kernel/pagemap"
 	"github.com/pumice-gpu/pumice/kernel/sched"
+	"github.com/pumice-gpu/pumice/kernel/ttm"
 )
+
+// Engine names the driver.
+type Engine uint8
+
+const (
+	DRM Engine = iota // kernel/amdgpu/svm
+	KFD               // kernel/kfd/svm; its eviction is by fence, and it has no chunks or windows
+)
+
+// Driver is shared virtual memory of one process on one GPU.
+type Driver interface {
+	SetAttrs(start, size uint64, attrs []svm.Attr) error
+	GetAttrs(start, size uint64) (svm.Attrs, error)
+	ResetAttrs(start, size uint64) error
+	HandleFault(addr uint64, write bool) error
+	Inspect() svm.State
+	Close()
+}
 
 // Config describes a machine.
 type Config struct {
+	Engine    Engine
 	GPUs      int
 	VRAM      uint64 // bytes for each GPU
 	RAM       int    // pages; 0 is no limit
 	XNACK     bool
 	Policy    svm.EvictPolicy
-	SameHive  bool     // GPUs reach each other's memory
-	Chunks    []uint64 // sizes of svm ranges; nil: the driver's
-	Notifier  uint64   // notifier window; 0: the driver's
-	Mistakes  svm.Mistakes
+	SameHive  bool            // GPUs reach each other's memory
+	Chunks    []uint64        // sizes of svm ranges; nil: the driver's
+	Notifier  uint64          // notifier window; 0: the driver's
+	Mistakes  svm.Mistakes    // of DRM
+	Bugs      kfdsvm.Mistakes // of KFD
 	FailAlloc func() bool
 	// Event, if not nil, is told what the drivers do.
 	Event func(gpu int, p *Process, e svm.Event)
@@ -54,7 +80,13 @@ func New(w sched.World, cfg Config) *Machine {
 		if cfg.SameHive {
 			hive = m
 		}
-		g.Driver = svm.NewGPU(w, m.Mem, g, hive, cfg.VRAM, cfg.Policy)
+		if cfg.Engine == KFD {
+			g.kfd = kfdsvm.NewDevice(w, m.Mem, g, hive, cfg.VRAM, cfg.Policy)
+			g.TTM, g.Pages = g.kfd.TTM, g.kfd.Pages
+		} else {
+			g.drm = svm.NewGPU(w, m.Mem, g, hive, cfg.VRAM, cfg.Policy)
+			g.TTM, g.Pages = g.drm.TTM, g.drm.Pages.Pages
+		}
 		m.GPUs = append(m.GPUs, g)
 	}
 	return m
@@ -62,12 +94,15 @@ func New(w sched.World, cfg Config) *Machine {
 
 // GPU is one device: video memory, and the bus addresses it may use. It implements svm.Memory.
 type GPU struct {
-	Index  int
-	Driver *svm.GPU
-	m      *Machine
-	vram   [][]byte
-	dma    map[uint64]mm.Folio
-	next   uint64
+	Index int
+	TTM   *ttm.Manager // of its video memory
+	Pages mm.Pagemap   // the same, as pages
+	drm   *svm.GPU
+	kfd   *kfdsvm.Device
+	m     *Machine
+	vram  [][]byte
+	dma   map[uint64]mm.Folio
+	next  uint64
 }
 
 // MapPage gives a system page a bus address.
@@ -115,11 +150,20 @@ func (g *GPU) CopyToRAM(to mm.Folio, i uint64) error {
 
 // page returns the bytes of any page, system or another GPU's.
 func (g *GPU) page(f mm.Folio) []byte {
-	if pm := pagemap.Of(f); pm != nil {
-		_, i := f.Device()
-		return pm.Ops.(*GPU).vram[i]
+	if pm, i := f.Device(); pm != nil {
+		return g.m.gpuOf(pm).vram[i]
 	}
 	return f.Data()
+}
+
+// gpuOf returns the GPU that device pages are of.
+func (m *Machine) gpuOf(pm mm.Pagemap) *GPU {
+	for _, g := range m.GPUs {
+		if g.Pages == pm {
+			return g
+		}
+	}
+	return nil
 }
 
 // bytes returns the memory at a, as g's page-table entry for addr names it.
@@ -152,20 +196,55 @@ type Process struct {
 func (m *Machine) NewProcess(name string) (*Process, error) {
 	p := &Process{Space: m.Mem.NewSpace(name), Name: name, m: m}
 	q := &queues{w: m.World, wake: m.World.NewWaitQueue("queues of " + name)}
+	if m.cfg.Engine == KFD {
+		return p, p.openKFD(q)
+	}
 	for i, g := range m.GPUs {
-		c := &Context{gpu: g, p: p, queues: q, resv: fence.NewResv(m.World), pt: map[uint64]Entry{}, tlb: map[uint64]Entry{}}
-		cfg := svm.Config{World: m.World, Space: p.Space, GPU: g.Driver, VM: c, Queues: q, Start: mm.PageSize, Size: 1 << 46, XNACK: m.cfg.XNACK,
+		c := p.context(g, q, fence.NewResv(m.World))
+		cfg := svm.Config{World: m.World, Space: p.Space, GPU: g.drm, VM: c, Queues: q, Start: mm.PageSize, Size: 1 << 46, XNACK: m.cfg.XNACK,
 			Granularity: 9, Chunks: m.cfg.Chunks, NotifierSize: m.cfg.Notifier, Mistakes: m.cfg.Mistakes}
 		if m.cfg.Event != nil {
 			cfg.Event = func(e svm.Event) { m.cfg.Event(i, p, e) }
 		}
-		var err error
-		if c.SVM, err = svm.New(cfg); err != nil {
+		s, err := svm.New(cfg)
+		if err != nil {
 			return nil, err
 		}
+		c.SVM = s
 		p.On = append(p.On, c)
 	}
 	return p, nil
+}
+
+func (p *Process) context(g *GPU, q *queues, resv *fence.Resv) *Context {
+	return &Context{gpu: g, p: p, queues: q, resv: resv, pt: map[uint64]Entry{}, tlb: map[uint64]Entry{}}
+}
+
+// openKFD gives the process the driver that serves all its GPUs.
+func (p *Process) openKFD(q *queues) error {
+	m := p.m
+	cfg := kfdsvm.Config{World: m.World, Space: p.Space, Queues: q, Start: mm.PageSize, Size: 1 << 46, XNACK: m.cfg.XNACK, Granularity: 9, Mistakes: m.cfg.Bugs}
+	if m.cfg.Chunks != nil {
+		// Small steps, as with the other driver: what moves together, and the longest range.
+		cfg.Granularity = uint8(bits.TrailingZeros64(m.cfg.Chunks[0] >> mm.PageShift))
+		cfg.MaxRange = min(max(m.cfg.Notifier, mm.PageSize), 1<<max(bits.Len64(m.cfg.VRAM/2)-1, mm.PageShift)) // a part of video memory, as it always is
+	}
+	if m.cfg.Event != nil {
+		cfg.Event = func(gpu int, e svm.Event) { m.cfg.Event(gpu, p, e) }
+	}
+	for i, g := range m.GPUs {
+		c := p.context(g, q, &fence.Resv{Mutex: m.World.NewMutex(kfdsvm.PageDirectory)})
+		p.On = append(p.On, c)
+		cfg.GPUs = append(cfg.GPUs, kfdsvm.GPU{ID: uint32(i + 1), Device: g.kfd, VM: c})
+	}
+	s, err := kfdsvm.New(cfg)
+	if err != nil {
+		return err
+	}
+	for i, c := range p.On {
+		c.SVM = kfdsvm.View{S: s, GPU: i}
+	}
+	return nil
 }
 
 // Close ends the process and what the drivers keep of it.
@@ -201,7 +280,7 @@ type Entry struct {
 
 // Context is one process on one GPU: its page table and TLB. It implements svm.VM.
 type Context struct {
-	SVM    *svm.SVM
+	SVM    Driver
 	gpu    *GPU
 	p      *Process
 	queues *queues
@@ -261,6 +340,9 @@ func (e *GPUFault) Error() string {
 
 func (e *GPUFault) Unwrap() error { return e.Err }
 
+// replayDelay is how long a wave takes to try an access again.
+const replayDelay = time.Microsecond
+
 // Access runs fn on the bytes of addr's page as a wave would.
 func (c *Context) Access(addr uint64, write bool, fn func(page []byte)) error {
 	page := addr >> mm.PageShift
@@ -284,6 +366,9 @@ func (c *Context) Access(addr uint64, write bool, fn func(page []byte)) error {
 		}
 		if err := c.SVM.HandleFault(addr, write); err != nil {
 			return &GPUFault{c.gpu.Index, addr, write, err}
+		}
+		if e, ok := c.pt[page]; !ok || write && !e.Flags.Write {
+			c.p.m.World.Sleep(replayDelay) // the driver wants to be asked again
 		}
 	}
 }

@@ -211,7 +211,7 @@ func everything(cfg svmsim.Config, steps int) func(sched.World) {
 			w.Fail(fmt.Errorf("%d system pages left", n))
 		}
 		for _, g := range m.GPUs {
-			free, bos, _ := g.Driver.TTM.Usage()
+			free, bos, _ := g.TTM.Usage()
 			if free != cfg.VRAM || bos != 0 || g.Mappings() != 0 {
 				w.Fail(fmt.Errorf("GPU %d: %#x of %#x bytes free, %d buffers, %d DMA mappings left", g.Index, free, cfg.VRAM, bos, g.Mappings()))
 			}
@@ -229,6 +229,21 @@ func ops(t *testing.T, def int) int {
 		return n
 	}
 	return def
+}
+
+// TestNoByteIsLostKFD is the same on the older driver.
+func TestNoByteIsLostKFD(t *testing.T) {
+	for _, xnack := range []bool{true, false} {
+		for _, gpus := range []int{1, 3} {
+			t.Run(fmt.Sprintf("xnack=%v/gpus=%d", xnack, gpus), func(t *testing.T) {
+				cfg := small(svmsim.Config{Engine: svmsim.KFD, GPUs: gpus, XNACK: xnack, Policy: svm.EvictFence, SameHive: gpus > 1})
+				const steps = 50
+				if f := sched.Explore(rand.Uint64()%1e9, max(ops(t, 8000)/(4*4*steps), 1), sched.SimConfig{}, everything(cfg, steps)); f != nil {
+					t.Fatal(f)
+				}
+			})
+		}
+	}
 }
 
 func TestNoByteIsLost(t *testing.T) {

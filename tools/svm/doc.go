@@ -1,11 +1,11 @@
 // Package svm runs scenarios of shared virtual memory: small programs in a readable language, executed by the real driver
-// (kernel/amdgpu/svm) in a simulated machine whose schedule a seed decides.
+// (kernel/amdgpu/svm, or the older kernel/kfd/svm) in a simulated machine whose schedule a seed decides.
 //
 // # The language
 //
 // One step a line; # begins a comment. The first comment line is the scenario's title.
 //
-//	machine gpus=1 vram=64 xnack=on policy=sync   # may be left out; see Config for all words
+//	machine gpus=1 vram=64 xnack=on policy=sync   # may be left out; see Config for all words; engine=kfd is the older driver
 //	process p
 //	map p heap 16 pages at 0x10000000 rw          # a mapping called heap; kind=file and others
 //	set p heap access=migrate preferred=vram      # attributes, on all GPUs or "on gpu0"

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/pumice-gpu/pumice/kernel/mm"
+	"github.com/pumice-gpu/pumice/kernel/svmsim"
 )
 
 // look reads what follows "expect" when it begins a line.
@@ -100,6 +101,8 @@ func (p *parser) machine() error {
 		on := value == "on"
 		var ok bool
 		switch key {
+		case "engine":
+			c.Engine, ok = engineNames[value]
 		case "gpus":
 			c.GPUs, ok = int(n), numErr == nil && n >= 1 && n <= maxGPUs
 		case "vram":
@@ -118,12 +121,9 @@ func (p *parser) machine() error {
 			c.Chunks, ok = parseChunks(value)
 		case "mistake":
 			c.Mistake = append(c.Mistake, value)
-			_, err := mistakes(c.Mistake)
-			if ok = err == nil; !ok {
-				return p.errorf("%v", err)
-			}
+			ok = true
 		default:
-			return p.errorf("is no property of a machine; there are: gpus, vram, ram, xnack, policy, hive, chunks, window, mistake")
+			return p.errorf("is no property of a machine; there are: engine, gpus, vram, ram, xnack, policy, hive, chunks, window, mistake")
 		}
 		if !ok {
 			return p.errorf("the value is not one that %s can have", key)
@@ -131,6 +131,9 @@ func (p *parser) machine() error {
 	}
 	if c.Chunks[0] > c.Window {
 		return p.errorf("the window must hold the largest chunk")
+	}
+	if err := c.mistakes(&svmsim.Config{}); err != nil {
+		return p.errorf("%v", err)
 	}
 	return nil
 }

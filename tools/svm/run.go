@@ -13,6 +13,7 @@ import (
 	"time"
 
 	driver "github.com/pumice-gpu/pumice/kernel/amdgpu/svm"
+	kfdsvm "github.com/pumice-gpu/pumice/kernel/kfd/svm"
 	"github.com/pumice-gpu/pumice/kernel/mm"
 	"github.com/pumice-gpu/pumice/kernel/mm/sim"
 	"github.com/pumice-gpu/pumice/kernel/sched"
@@ -24,6 +25,7 @@ import (
 type Options struct {
 	Seed     uint64
 	Replay   sched.Schedule // see sched.SimConfig
+	Engine   *svmsim.Engine
 	XNACK    *bool
 	Policy   *driver.EvictPolicy
 	GPUs     int
@@ -46,9 +48,12 @@ type Result struct {
 	Steps    int
 }
 
-// MistakeNames are the bugs that a machine can be told to have.
-func MistakeNames() []string {
+// MistakeNames are the bugs that a driver can be told to have.
+func MistakeNames(e svmsim.Engine) []string {
 	t := reflect.TypeFor[driver.Mistakes]()
+	if e == svmsim.KFD {
+		t = reflect.TypeFor[kfdsvm.Mistakes]()
+	}
 	var out []string
 	for i := range t.NumField() {
 		out = append(out, kebab(t.Field(i).Name))
@@ -71,20 +76,23 @@ func kebab(s string) string {
 	return strings.ToLower(b.String())
 }
 
-// mistakes turns names into the driver's switches.
-func mistakes(names []string) (m driver.Mistakes, err error) {
-	v := reflect.ValueOf(&m).Elem()
+// mistakes sets the switches of the driver that c.Mistake names.
+func (c *Config) mistakes(m *svmsim.Config) error {
+	v := reflect.ValueOf(&m.Mistakes).Elem()
+	if c.Engine == svmsim.KFD {
+		v = reflect.ValueOf(&m.Bugs).Elem()
+	}
 next:
-	for _, n := range names {
+	for _, n := range c.Mistake {
 		for i := range v.NumField() {
 			if kebab(v.Type().Field(i).Name) == n {
 				v.Field(i).SetBool(true)
 				continue next
 			}
 		}
-		return m, fmt.Errorf("%q is not a mistake that the driver can make; there are: %s", n, strings.Join(MistakeNames(), ", "))
+		return fmt.Errorf("%q is not a mistake that the driver can make; there are: %s", n, strings.Join(MistakeNames(c.Engine), ", "))
 	}
-	return m, nil
+	return nil
 }
 
 // config is the machine of a run.
@@ -94,6 +102,12 @@ func (o *Options) config(c Config) Config {
 	}
 	if o.Policy != nil {
 		c.Policy = *o.Policy
+	}
+	if o.Engine != nil {
+		c.Engine = *o.Engine
+	}
+	if c.Engine == svmsim.KFD && c.Policy == driver.EvictSync {
+		c.Policy = driver.EvictFence // amdkfd has no other
 	}
 	if o.GPUs > 0 {
 		c.GPUs = o.GPUs
@@ -151,7 +165,7 @@ func (sc *Scenario) CheckGPUs(n int) error {
 // Run executes a scenario once. The error is for options that cannot be; how the run went is in Result.
 func Run(sc *Scenario, opt Options) (*Result, error) {
 	cfg := opt.config(sc.Config)
-	if _, err := mistakes(cfg.Mistake); err != nil {
+	if err := cfg.mistakes(&svmsim.Config{}); err != nil {
 		return nil, err
 	}
 	if cfg.GPUs > maxGPUs {
@@ -201,9 +215,9 @@ func firstLine(err error) string {
 // main is the first task of the run.
 func (r *runner) main() {
 	r.held, r.seen = map[int][]*ttm.BO{}, map[string]int{}
-	bugs, _ := mistakes(r.cfg.Mistake)
-	c := svmsim.Config{GPUs: r.cfg.GPUs, VRAM: uint64(r.cfg.VRAM) << mm.PageShift, RAM: r.cfg.RAM, XNACK: r.cfg.XNACK, Policy: r.cfg.Policy,
-		SameHive: r.cfg.Hive, Notifier: r.cfg.Window << mm.PageShift, Mistakes: bugs, Event: r.event}
+	c := svmsim.Config{Engine: r.cfg.Engine, GPUs: r.cfg.GPUs, VRAM: uint64(r.cfg.VRAM) << mm.PageShift, RAM: r.cfg.RAM, XNACK: r.cfg.XNACK, Policy: r.cfg.Policy,
+		SameHive: r.cfg.Hive, Notifier: r.cfg.Window << mm.PageShift, Event: r.event}
+	_ = r.cfg.mistakes(&c) // they were looked at before
 	for _, n := range r.cfg.Chunks {
 		c.Chunks = append(c.Chunks, n<<mm.PageShift)
 	}
@@ -242,7 +256,7 @@ func (r *runner) end() {
 		r.sim.Fail(fmt.Errorf("at the end %d system pages are left", n))
 	}
 	for i, g := range r.m.GPUs {
-		free, bos, _ := g.Driver.TTM.Usage()
+		free, bos, _ := g.TTM.Usage()
 		if free != uint64(r.cfg.VRAM)<<mm.PageShift || bos != 0 || g.Mappings() != 0 {
 			r.sim.Fail(fmt.Errorf("at the end GPU %d has %d pages free of %d, %d buffers, %d bus addresses in use", i, free>>mm.PageShift, r.cfg.VRAM, bos, g.Mappings()))
 		}
@@ -347,7 +361,7 @@ func (r *runner) step(s *Step) {
 }
 
 // errorNames are what "expect" may ask for, besides values and "fault".
-var errorNames = map[string]error{"EAGAIN": mm.EAGAIN, "EBUSY": mm.EBUSY, "EFAULT": mm.EFAULT, "EINVAL": mm.EINVAL, "ENOENT": mm.ENOENT,
+var errorNames = map[string]error{"EACCES": syscall.EACCES, "EAGAIN": mm.EAGAIN, "EBUSY": mm.EBUSY, "EFAULT": mm.EFAULT, "EINVAL": mm.EINVAL, "ENOENT": mm.ENOENT,
 	"ENOMEM": mm.ENOMEM, "EOPNOTSUPP": mm.EOPNOTSUPP, "EPERM": mm.EPERM, "SIGSEGV": mm.ErrSIGSEGV, "SIGBUS": mm.ErrSIGBUS}
 
 func errorText(err error) string {
@@ -416,7 +430,7 @@ func (r *runner) do(s *Step) (value uint64, err error) {
 	case opSettle:
 		return 0, r.settle()
 	case opPressure:
-		b, err := r.m.GPUs[s.gpu].Driver.TTM.NewBO(uint64(s.n)<<mm.PageShift, false, pinned{})
+		b, err := r.m.GPUs[s.gpu].TTM.NewBO(uint64(s.n)<<mm.PageShift, false, pinned{})
 		if err == nil {
 			r.held[s.gpu] = append(r.held[s.gpu], b)
 		}

@@ -6,6 +6,7 @@ import (
 
 	driver "github.com/pumice-gpu/pumice/kernel/amdgpu/svm"
 	"github.com/pumice-gpu/pumice/kernel/mm"
+	"github.com/pumice-gpu/pumice/kernel/svmsim"
 )
 
 // Scenario is a parsed program.
@@ -29,14 +30,15 @@ type Mapping struct {
 
 // Config is the machine. Sizes are in pages.
 type Config struct {
+	Engine  svmsim.Engine
 	GPUs    int
 	VRAM    int // for each GPU
 	RAM     int // 0: no limit
 	XNACK   bool
 	Policy  driver.EvictPolicy
-	Hive    bool // GPUs reach each other's memory
-	Chunks  []uint64
-	Window  uint64 // addresses that one notifier watches
+	Hive    bool     // GPUs reach each other's memory
+	Chunks  []uint64 // sizes of ranges; of the kfd engine the first, what moves together
+	Window  uint64   // addresses that one notifier watches; of the kfd engine the longest range
 	Mistake []string
 }
 
@@ -46,6 +48,18 @@ func defaultConfig() Config {
 }
 
 var policyNames = map[string]driver.EvictPolicy{"none": driver.EvictNone, "fence": driver.EvictFence, "sync": driver.EvictSync}
+
+// engineNames are the two drivers: the one on drm_gpusvm, and the older one of amdkfd.
+var engineNames = map[string]svmsim.Engine{"drm": svmsim.DRM, "kfd": svmsim.KFD}
+
+// ParseEngine reads a driver's name.
+func ParseEngine(s string) (svmsim.Engine, error) {
+	e, ok := engineNames[s]
+	if !ok {
+		return 0, fmt.Errorf("%q is not an engine; there are: drm, kfd", s)
+	}
+	return e, nil
+}
 
 // ParsePolicy reads an eviction policy's name.
 func ParsePolicy(s string) (driver.EvictPolicy, error) {
@@ -64,7 +78,11 @@ func (c Config) String() string {
 		}
 	}
 	onOff := map[bool]string{true: "on", false: "off"}
-	s := fmt.Sprintf("gpus=%d vram=%d ram=%d xnack=%s policy=%s hive=%s chunks=%s window=%d", c.GPUs, c.VRAM, c.RAM, onOff[c.XNACK], policy,
+	engine := "drm"
+	if c.Engine == svmsim.KFD {
+		engine = "kfd"
+	}
+	s := fmt.Sprintf("engine=%s gpus=%d vram=%d ram=%d xnack=%s policy=%s hive=%s chunks=%s window=%d", engine, c.GPUs, c.VRAM, c.RAM, onOff[c.XNACK], policy,
 		onOff[c.Hive], joinUints(c.Chunks), c.Window)
 	for _, m := range c.Mistake {
 		s += " mistake=" + m

@@ -67,7 +67,7 @@ func (r *runner) look() State {
 		st.Processes = append(st.Processes, r.lookProcess(p))
 	}
 	for _, g := range r.m.GPUs {
-		st.VRAMFree = append(st.VRAMFree, g.Driver.TTM.InspectFree()>>mm.PageShift)
+		st.VRAMFree = append(st.VRAMFree, g.TTM.InspectFree()>>mm.PageShift)
 	}
 	for _, t := range r.sim.Tasks() {
 		if len(t.Held) > 0 {

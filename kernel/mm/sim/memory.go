@@ -10,6 +10,7 @@ package sim
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/pumice-gpu/pumice/kernel/mm"
 	"github.com/pumice-gpu/pumice/kernel/sched"
@@ -105,6 +106,14 @@ func (m *Memory) newFolio() *folio {
 	return &folio{mem: m, id: m.nextID, lock: m.world.NewMutex(mm.FolioLock), rmap: map[mapping]struct{}{}}
 }
 
+// lockNew locks a page that nobody else uses. A migration that collects pages may have it for a moment, until it sees that the page is another
+// now; it waits for nothing meanwhile, so that this lock has no place in the lock order.
+func (f *folio) lockNew() {
+	for !f.lock.TryLock() {
+		f.mem.world.Sleep(time.Microsecond)
+	}
+}
+
 // AllocFolio returns a zeroed system page, locked, with one reference.
 func (m *Memory) AllocFolio() (mm.Folio, error) {
 	f, err := m.alloc()
@@ -130,7 +139,7 @@ func (m *Memory) alloc() (*folio, error) {
 	f.ref = 1
 	f.data = make([]byte, mm.PageSize)
 	m.unlock()
-	f.lock.Lock()
+	f.lockNew()
 	return f, nil
 }
 
@@ -209,7 +218,7 @@ func (pm *pagemap) Init(i uint64, zdd any) mm.Folio {
 	f.ref = 1
 	f.zdd = zdd
 	pm.mem.unlock()
-	f.lock.Lock()
+	f.lockNew()
 	return f
 }
 
