@@ -162,7 +162,8 @@ type fixup struct {
 // Asm collects code. The zero value is ready; Reset reuses its memory.
 type Asm struct {
 	Buf    []byte
-	labels []int32 // offset, or -1 while unbound
+	List   func(at int, text string) // when set, is told of each instruction and label as it is emitted
+	labels []int32                   // offset, or -1 while unbound
 	fixups []fixup
 	consts []poolConst
 	err    error
@@ -210,6 +211,9 @@ func (a *Asm) Bind(l Label) {
 		return
 	}
 	a.labels[l] = int32(len(a.Buf))
+	if a.List != nil {
+		a.note(".L%d:", l)
+	}
 }
 
 // Offset is where the label is bound, or -1.
@@ -248,6 +252,9 @@ func (a *Asm) Finish() ([]byte, error) {
 	for i := range a.consts {
 		c := &a.consts[i]
 		a.Align(c.align)
+		if a.List != nil {
+			a.note(".L%d: constant %x", c.label, c.data)
+		}
 		a.labels[c.label] = int32(len(a.Buf))
 		a.Buf = append(a.Buf, c.data...)
 	}

@@ -124,24 +124,28 @@ func (a *Asm) general(i *GInst, size int, reg uint8, rm RM, tail int) {
 // G emits a two-operand instruction with reg as destination and r/m as source.
 func (a *Asm) G(i *GInst, size int, reg Reg, rm RM) {
 	a.gcheck(i, size, gRM)
+	a.noteGeneral(i, size, uint8(reg), rm, -1)
 	a.general(i, size, uint8(reg), rm, 0)
 }
 
 // GS emits a two-operand instruction with r/m as destination and reg as source.
 func (a *Asm) GS(i *GInst, size int, rm RM, reg Reg) {
 	a.gcheck(i, size, gMR)
+	a.noteGeneral(i, size, uint8(reg), rm, -1)
 	a.general(i, size, uint8(reg), rm, 0)
 }
 
 // G1 emits an instruction whose only explicit operand is r/m.
 func (a *Asm) G1(i *GInst, size int, rm RM) {
 	a.gcheck(i, size, gM)
+	a.noteGeneral(i, size, 0, rm, -1)
 	a.general(i, size, i.ext, rm, 0)
 }
 
 // GI8 emits an instruction with r/m and an immediate byte (shifts, bit tests).
 func (a *Asm) GI8(i *GInst, size int, rm RM, imm uint8) {
 	a.gcheck(i, size, gMI8)
+	a.noteGeneral(i, size, 0, rm, int(imm))
 	a.general(i, size, i.ext, rm, 1)
 	a.b(imm)
 }
@@ -149,12 +153,16 @@ func (a *Asm) GI8(i *GInst, size int, rm RM, imm uint8) {
 // GSI8 emits shld or shrd: r/m, reg, immediate byte.
 func (a *Asm) GSI8(i *GInst, size int, rm RM, reg Reg, imm uint8) {
 	a.gcheck(i, size, gMRI8)
+	a.noteGeneral(i, size, uint8(reg), rm, int(imm))
 	a.general(i, size, uint8(reg), rm, 1)
 	a.b(imm)
 }
 
 // Lock makes the next instruction atomic.
-func (a *Asm) Lock() { a.b(0xf0) }
+func (a *Asm) Lock() {
+	a.note("lock")
+	a.b(0xf0)
+}
 
 // Alu is one of the eight classic two-operand instructions, by opcode group number.
 type Alu uint8
@@ -175,6 +183,9 @@ var aluNames = [...]string{"add", "or", "adc", "sbb", "and", "sub", "xor", "cmp"
 
 // Alu emits reg ← reg op r/m.
 func (a *Asm) Alu(op Alu, size int, reg Reg, rm RM) {
+	if a.List != nil {
+		a.note("%s %s, %s", aluNames[op], gname(uint8(reg), size), grm(rm, size))
+	}
 	c := byte(op)<<3 | 3
 	if size == 1 {
 		c--
@@ -185,6 +196,9 @@ func (a *Asm) Alu(op Alu, size int, reg Reg, rm RM) {
 
 // AluS emits r/m ← r/m op reg.
 func (a *Asm) AluS(op Alu, size int, rm RM, reg Reg) {
+	if a.List != nil {
+		a.note("%s %s, %s", aluNames[op], grm(rm, size), gname(uint8(reg), size))
+	}
 	c := byte(op)<<3 | 1
 	if size == 1 {
 		c--
@@ -195,6 +209,9 @@ func (a *Asm) AluS(op Alu, size int, rm RM, reg Reg) {
 
 // AluI emits r/m ← r/m op immediate; for 8 bytes the immediate is sign-extended from 32 bits.
 func (a *Asm) AluI(op Alu, size int, rm RM, imm int32) {
+	if a.List != nil {
+		a.note("%s %s, %d", aluNames[op], grm(rm, size), imm)
+	}
 	switch {
 	case size == 1:
 		a.head(0, 0, 0x80, 1, uint8(op), rm, false, true)
@@ -217,6 +234,9 @@ func (a *Asm) AluI(op Alu, size int, rm RM, imm int32) {
 
 // MovI loads a constant with the shortest encoding; flags are not touched.
 func (a *Asm) MovI(reg Reg, v uint64) {
+	if a.List != nil {
+		a.note("mov %s, %#x", names64[reg], v)
+	}
 	switch {
 	case v>>32 == 0:
 		if reg > 7 {
@@ -236,6 +256,9 @@ func (a *Asm) MovI(reg Reg, v uint64) {
 
 // MovMI stores a constant to memory; for 8 bytes it is sign-extended from 32 bits.
 func (a *Asm) MovMI(size int, m RM, imm int32) {
+	if a.List != nil {
+		a.note("mov %s, %d", memText(m, size, ""), imm)
+	}
 	op, tail := byte(0xc7), min(size, 4)
 	if size == 1 {
 		op = 0xc6
@@ -254,6 +277,9 @@ func (a *Asm) MovMI(size int, m RM, imm int32) {
 
 // IMulI emits reg ← r/m · immediate.
 func (a *Asm) IMulI(size int, reg Reg, rm RM, imm int32) {
+	if a.List != nil {
+		a.note("imul %s, %s, %d", gname(uint8(reg), size), grm(rm, size), imm)
+	}
 	if imm >= -128 && imm <= 127 {
 		a.head(0, 0, 0x6b, size, uint8(reg), rm, false, false)
 		a.modrm(uint8(reg), rm, 1, 1)
@@ -267,6 +293,9 @@ func (a *Asm) IMulI(size int, reg Reg, rm RM, imm int32) {
 
 // TestI emits flags ← r/m & immediate.
 func (a *Asm) TestI(size int, rm RM, imm int32) {
+	if a.List != nil {
+		a.note("test %s, %d", grm(rm, size), imm)
+	}
 	if size == 1 {
 		a.head(0, 0, 0xf6, 1, 0, rm, false, true)
 		a.modrm(0, rm, 1, 1)
@@ -280,12 +309,18 @@ func (a *Asm) TestI(size int, rm RM, imm int32) {
 
 // Cmov emits reg ← r/m if the condition holds (4 or 8 bytes).
 func (a *Asm) Cmov(cc CC, size int, reg Reg, rm RM) {
+	if a.List != nil {
+		a.note("cmov%s %s, %s", ccNames[cc], gname(uint8(reg), size), grm(rm, size))
+	}
 	a.head(0, 1, 0x40|byte(cc), size, uint8(reg), rm, false, false)
 	a.modrm(uint8(reg), rm, 1, 0)
 }
 
 // Set emits a byte ← 1 if the condition holds, else 0.
 func (a *Asm) Set(cc CC, rm RM) {
+	if a.List != nil {
+		a.note("set%s %s", ccNames[cc], grm(rm, 1))
+	}
 	a.head(0, 1, 0x90|byte(cc), 1, 0, rm, false, true)
 	a.modrm(0, rm, 1, 0)
 }
@@ -293,12 +328,18 @@ func (a *Asm) Set(cc CC, rm RM) {
 // Jcc jumps to a label if the condition holds. The displacement is always 32 bits: distances are small against the
 // decode window, and a one-pass encoder stays simple.
 func (a *Asm) Jcc(cc CC, l Label) {
+	if a.List != nil {
+		a.note("j%s .L%d", ccNames[cc], l)
+	}
 	a.b(0x0f, 0x80|byte(cc))
 	a.rel(l)
 }
 
 // Jmp jumps to a label.
 func (a *Asm) Jmp(l Label) {
+	if a.List != nil {
+		a.note("jmp .L%d", l)
+	}
 	a.b(0xe9)
 	a.rel(l)
 }
@@ -311,6 +352,9 @@ func (a *Asm) rel(l Label) {
 
 // JmpR jumps to the address in a register or memory.
 func (a *Asm) JmpR(rm RM) {
+	if a.List != nil {
+		a.note("jmp %s", grm(rm, 8))
+	}
 	a.head(0, 0, 0xff, 4, 4, rm, false, false)
 	a.modrm(4, rm, 1, 0)
 }
@@ -319,22 +363,38 @@ func (a *Asm) JmpR(rm RM) {
 func (a *Asm) LeaL(reg Reg, l Label, off int32) { a.G(LEA, 8, reg, ML(l, off)) }
 
 // Ret returns to the trampoline.
-func (a *Asm) Ret() { a.b(0xc3) }
+func (a *Asm) Ret() {
+	a.note("ret")
+	a.b(0xc3)
+}
 
 // Pause hints a spin loop.
-func (a *Asm) Pause() { a.b(0xf3, 0x90) }
+func (a *Asm) Pause() {
+	a.note("pause")
+	a.b(0xf3, 0x90)
+}
 
 // Mfence orders all earlier loads and stores before all later ones.
-func (a *Asm) Mfence() { a.b(0x0f, 0xae, 0xf0) }
+func (a *Asm) Mfence() {
+	a.note("mfence")
+	a.b(0x0f, 0xae, 0xf0)
+}
 
 // Rdtsc reads the time stamp counter into EDX:EAX.
-func (a *Asm) Rdtsc() { a.b(0x0f, 0x31) }
+func (a *Asm) Rdtsc() {
+	a.note("rdtsc")
+	a.b(0x0f, 0x31)
+}
 
 // Int3 is a breakpoint, for places never reached.
-func (a *Asm) Int3() { a.b(0xcc) }
+func (a *Asm) Int3() {
+	a.note("int3")
+	a.b(0xcc)
+}
 
 // Cqo sign-extends RAX into RDX (size 8) or EAX into EDX (size 4).
 func (a *Asm) Cqo(size int) {
+	a.note("%s", map[int]string{4: "cdq", 8: "cqo"}[size])
 	if size == 8 {
 		a.b(0x48)
 	}
@@ -343,12 +403,18 @@ func (a *Asm) Cqo(size int) {
 
 // Ldmxcsr loads the floating-point control register.
 func (a *Asm) Ldmxcsr(m RM) {
+	if a.List != nil {
+		a.note("ldmxcsr %s", memText(m, 4, ""))
+	}
 	a.head(0, 1, 0xae, 4, 2, m, false, false)
 	a.modrm(2, m, 1, 0)
 }
 
 // Stmxcsr stores the floating-point control register.
 func (a *Asm) Stmxcsr(m RM) {
+	if a.List != nil {
+		a.note("stmxcsr %s", memText(m, 4, ""))
+	}
 	a.head(0, 1, 0xae, 4, 3, m, false, false)
 	a.modrm(3, m, 1, 0)
 }

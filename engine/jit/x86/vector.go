@@ -259,9 +259,10 @@ func (a *Asm) vec(i *Inst, l VL, reg, vv uint8, m RM, mod Mod, imm uint8) {
 		if mod != (Mod{}) {
 			a.fail("%s has no EVEX form", i.name)
 		}
-		a.vex(i, l, reg, vv, m, imm)
+		a.Raw(i, l, reg, vv, m, imm)
 		return
 	}
+	a.noteVec(i, l, reg, vv, m, mod, imm)
 	reg, vv = i.fields(reg, vv)
 	pp := byte(i.f & 3)
 	mmm := byte(i.f >> 2 & 7)
@@ -355,11 +356,14 @@ func (a *Asm) XI(i *Inst, l VL, reg, vv uint8, m RM, imm uint8) {
 		a.Lower(i, l, reg, vv, m, imm, Mod{})
 		return
 	}
-	a.vex(i, l, reg, vv, m, imm)
+	a.Raw(i, l, reg, vv, m, imm)
 }
 
 // Raw emits the VEX form past Lower.
-func (a *Asm) Raw(i *Inst, l VL, reg, vv uint8, m RM, imm uint8) { a.vex(i, l, reg, vv, m, imm) }
+func (a *Asm) Raw(i *Inst, l VL, reg, vv uint8, m RM, imm uint8) {
+	a.noteVec(i, l, reg, vv, m, Mod{}, imm)
+	a.vex(i, l, reg, vv, m, imm)
+}
 
 func (a *Asm) vex(i *Inst, l VL, reg, vv uint8, m RM, imm uint8) {
 	if i.f&vex == 0 {
@@ -410,6 +414,7 @@ func (a *Asm) GV(i *Inst, size int, reg, vv Reg, m RM) { a.gvex(i, size, reg, vv
 func (a *Asm) GVI(i *Inst, size int, reg Reg, m RM, imm uint8) { a.gvex(i, size, reg, 0, m, imm) }
 
 func (a *Asm) gvex(i *Inst, size int, reg, vv Reg, m RM, imm uint8) {
+	a.noteGV(i, size, reg, vv, m, imm)
 	j := *i
 	if size == 8 {
 		j.f |= vw1
@@ -418,4 +423,7 @@ func (a *Asm) gvex(i *Inst, size int, reg, vv Reg, m RM, imm uint8) {
 }
 
 // VZeroUpper clears the upper parts of all vector registers 0–15 and avoids the transition penalty of legacy SSE code.
-func (a *Asm) VZeroUpper() { a.b(0xc5, 0xf8, 0x77) }
+func (a *Asm) VZeroUpper() {
+	a.note("vzeroupper")
+	a.b(0xc5, 0xf8, 0x77)
+}
