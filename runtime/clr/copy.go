@@ -46,12 +46,23 @@ func (r *Runtime) locate(addr, n uint64) (place, error) {
 	} else {
 		off = addr - m.Host
 	}
-	if n > m.Size-off {
-		return place{}, fail(ErrInvalidValue, "%d bytes at %#x go beyond the allocation's end", n, addr)
-	}
 	p := place{mem: m, dev: m.Ptr + off}
 	if m.Host != 0 {
 		p.cpu = m.Host + off
+	}
+	// Mappings that lie one behind the other are one range.
+	for m.Mapped && n > m.Size-off {
+		next := r.Find(m.Ptr + m.Size)
+		if next == nil || !next.Mapped {
+			break
+		}
+		n -= m.Size - off
+		if m, off = next, 0; m.Host == 0 {
+			p.cpu = 0
+		}
+	}
+	if n > m.Size-off {
+		return place{}, fail(ErrInvalidValue, "%d bytes at %#x go beyond the allocation's end", n, addr)
 	}
 	return p, nil
 }

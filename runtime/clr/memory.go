@@ -29,6 +29,7 @@ type Memory struct {
 	Host   uint64
 	Size   uint64
 	Flags  uint32 // of the API that made it, for queries
+	Mapped bool   // a mapping of virtual memory management, which Free does not free
 
 	mem *hsa.Memory
 }
@@ -204,6 +205,24 @@ func (d *Device) Write(addr uint64, b []byte) error {
 	defer d.rt.Free(m)
 	copy(m.Bytes(), b)
 	return d.rt.HSA.Copy(addr, m.Ptr, uint64(len(b)), d.Agent)
+}
+
+// AdoptMapping makes a memory object of a mapping of virtual memory management.
+func (d *Device) AdoptMapping(h *hsa.Memory) *Memory {
+	m := &Memory{Kind: DeviceMemory, Device: d, Ptr: h.Addr, Host: h.Host, Size: h.Size, Mapped: true, mem: h}
+	d.rt.memory.Store(h, m)
+	return m
+}
+
+// Remap reads again whether the CPU reaches the memory: giving access may have let it in.
+func (m *Memory) Remap() { m.Host = m.mem.Host }
+
+// DropMapping ends a mapping that nothing uses any more.
+func (r *Runtime) DropMapping(m *Memory) error {
+	if _, ok := r.memory.LoadAndDelete(m.mem); !ok {
+		return fail(ErrInvalidValue, "unmapped twice")
+	}
+	return r.HSA.UnmapPhysical(m.Ptr, m.Size)
 }
 
 // AllMemory lists the memory objects.

@@ -51,10 +51,13 @@ type API struct {
 	funcs   handles[function]
 
 	mu     sync.Mutex
-	flags  map[int]uint32     // hipSetDeviceFlags by device; guarded by mu
-	peers  map[[2]int]bool    // enabled peer access; guarded by mu
-	hosts  map[uint64]*pinned // registered host memory by address; guarded by mu
-	limits map[uint32]uint64  // guarded by mu
+	flags  map[int]uint32            // hipSetDeviceFlags by device; guarded by mu
+	peers  map[[2]int]bool           // enabled peer access; guarded by mu
+	hosts  map[uint64]*pinned        // registered host memory by address; guarded by mu
+	limits map[uint32]uint64         // guarded by mu
+	mapped map[*clr.Memory]*physical // by mapping; guarded by mu
+
+	physicals handles[physical]
 
 	graphs  handles[graph]
 	nodes   handles[node]

@@ -211,7 +211,7 @@ func (a *API) DeviceReset(t *Thread) Error {
 		return a.fromErr(err)
 	}
 	for _, m := range a.rt.AllMemory() {
-		if m.Device == d && m.Kind != clr.ManagedMemory {
+		if m.Device == d && m.Kind != clr.ManagedMemory && !m.Mapped {
 			_ = a.rt.Free(m)
 		}
 	}

@@ -318,7 +318,7 @@ func (a *API) FreeAsync(t *Thread, ptr, s uintptr) Error {
 		return ErrInvalidValue
 	}
 	m := a.rt.Find(uint64(ptr))
-	if m == nil || m.Ptr != uint64(ptr) || m.Kind != clr.DeviceMemory {
+	if m == nil || m.Ptr != uint64(ptr) || m.Kind != clr.DeviceMemory || m.Mapped {
 		return ErrInvalidValue
 	}
 	if a.capturing() {

@@ -76,6 +76,7 @@ type Runtime struct {
 	inside  atomic.Int64 // goroutines that wait for signals
 
 	executables sync.Map // *Executable to true
+	vmem        vmem
 
 	mu     sync.Mutex
 	queues map[*Queue]bool // guarded by mu

@@ -34,6 +34,8 @@ const (
 	Scratch                           // the process's scratch range of a GPU: addresses that the driver is told of
 	doorbell                          // the doorbell page
 	mmio                              // the remapped MMIO page
+	noTable                           // not found by address: it has none that anybody uses
+	public                            // the CPU may be let in later
 )
 
 // Mem is one allocation or registration. Its fields do not change after creation, except those guarded by KFD's lock.
@@ -46,11 +48,14 @@ type Mem struct {
 	Handle uint64 // the driver's
 
 	userptr  bool
-	reserved uint64 // start of the reserved address range, with its guard
-	resLen   uint64
-	mapped   map[int]bool // node ids; guarded by memory.mu
-	keep     bool         // guarded by memory.mu
-	userData any          // guarded by memory.mu
+	physical *Physical // that this is a mapping of; nil for an allocation
+	// mmapOffset is where the memory stands in its render node.
+	mmapOffset uint64
+	reserved   uint64 // start of the reserved address range, with its guard
+	resLen     uint64
+	mapped     map[int]bool // node ids; guarded by memory.mu
+	keep       bool         // guarded by memory.mu
+	userData   any          // guarded by memory.mu
 }
 
 // Registered reports whether the memory is the application's own.
@@ -197,7 +202,10 @@ func (k *KFD) alloc(node int, at, size, align uint64, flags MemFlags, mmapOffset
 		domain = kfd.AllocMMIORemap
 	case g == nil:
 		// System memory is asked for through a GPU: the driver has no other handle to give.
-		domain, flags = kfd.AllocGTT, flags|HostAccess
+		domain = kfd.AllocGTT
+		if flags&noTable == 0 {
+			flags |= HostAccess
+		}
 		if len(k.gpus) == 0 {
 			return nil, fail(op, NotSupported)
 		}
@@ -232,7 +240,7 @@ func (k *KFD) alloc(node int, at, size, align uint64, flags MemFlags, mmapOffset
 		return m, nil
 	}
 	a := kfd.AllocMemoryOfGPUArgs{VAAddr: m.VA, Size: size, GPUID: g.node.GPUID, Flags: domain | kfdFlags(flags)}
-	if domain == kfd.AllocVRAM && flags&HostAccess != 0 {
+	if domain == kfd.AllocVRAM && flags&(HostAccess|public) != 0 {
 		a.Flags |= kfd.AllocPublic
 	}
 	if err := ioctl(k, kfd.IocAllocMemoryOfGPU, &a); err != nil {
@@ -241,7 +249,7 @@ func (k *KFD) alloc(node int, at, size, align uint64, flags MemFlags, mmapOffset
 		}
 		return nil, err
 	}
-	m.Handle = a.Handle
+	m.Handle, m.mmapOffset = a.Handle, a.MmapOffset
 	if flags&(HostAccess|doorbell|mmio) != 0 {
 		f := g.render
 		if flags&(doorbell|mmio) != 0 {
@@ -262,7 +270,9 @@ func (k *KFD) alloc(node int, at, size, align uint64, flags MemFlags, mmapOffset
 		// A child that forks must not see device memory appear and vanish under it.
 		_, _, _ = unix.Syscall(unix.SYS_MADVISE, uintptr(m.VA), uintptr(size), unix.MADV_DONTFORK)
 	}
-	k.mem.add(m)
+	if flags&noTable == 0 {
+		k.mem.add(m)
+	}
 	return m, nil
 }
 
@@ -325,7 +335,7 @@ func (k *KFD) Register(addr, size uint64, flags MemFlags) (*Mem, error) {
 // InvalidHandle.
 func (k *KFD) Free(m *Mem) error {
 	const op = "FREE_MEMORY_OF_GPU"
-	if m == nil || !k.mem.remove(m) {
+	if m == nil || m.physical != nil || !k.mem.remove(m) {
 		return fail(op, InvalidHandle)
 	}
 	if m.Handle != 0 {
@@ -340,6 +350,13 @@ func (k *KFD) Free(m *Mem) error {
 	}
 	unreserve(m.reserved, m.resLen)
 	return nil
+}
+
+// release gives an allocation back that is in no table and mapped nowhere.
+func (k *KFD) release(m *Mem) error {
+	err := ioctl(k, kfd.IocFreeMemoryOfGPU, &kfd.FreeMemoryOfGPUArgs{Handle: m.Handle})
+	unreserve(m.reserved, m.resLen)
+	return err
 }
 
 // Map makes memory reachable from the given GPU nodes. A node where it is mapped already stays as it is.
