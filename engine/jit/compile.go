@@ -16,6 +16,9 @@ type Program struct {
 	Frame   int   // bytes of frame it needs
 	MXCSR   uint32
 	helpers int // operations left to the evaluator
+	Marks   []Mark
+	Listing []Line
+	ID      uint32 // of a sampler's, or 0
 	nvgpr   int // registers it needs
 	loops   int // blocks that run strip after strip
 	// slots tells where each value lives that a helper operation reads or writes.
@@ -119,11 +122,18 @@ type compiler struct {
 
 	g scalars
 	r region
+	m marker
 }
 
 // Compile makes machine code for f.
 func Compile(f *ir.Func) (*Program, error) {
+	return CompileWith(f, Options{})
+}
+
+// CompileWith is Compile with options.
+func CompileWith(f *ir.Func, o Options) (*Program, error) {
 	var c compiler
+	c.startMarks(o)
 	return c.compile(f)
 }
 
@@ -196,6 +206,7 @@ func (c *compiler) block(b *ir.Block) {
 	}
 	for i := range c.segs {
 		c.seg = int32(i)
+		c.unmark()
 		s := &c.segs[i]
 		switch s.kind {
 		case segScalar:
@@ -210,6 +221,7 @@ func (c *compiler) block(b *ir.Block) {
 		}
 	}
 	c.seg = int32(len(c.segs))
+	c.unmark()
 	c.terminator()
 	c.frameMax = max(c.frameMax, c.frame)
 }

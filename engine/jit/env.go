@@ -77,10 +77,13 @@ func (c *compiler) regionEnv(ops []ir.ID) (env uint32, set bool) {
 	return 0, false
 }
 
+// envOf is MXCSR for an environment.
+func (c *compiler) envOf(env uint32) uint32 { return c.p.MXCSR&^(rt.MXCSRDAZ|rt.MXCSRFTZ) | env }
+
 // enterEnv switches MXCSR for a region; the result undoes it.
 func (c *compiler) enterEnv(ops []ir.ID) (leave func()) {
 	env, set := c.regionEnv(ops)
-	if want := c.p.MXCSR&^(rt.MXCSRDAZ|rt.MXCSRFTZ) | env; set && want != c.p.MXCSR {
+	if want := c.envOf(env); set && want != c.p.MXCSR {
 		c.a.Ldmxcsr(x86.ML(c.a.Const32(want), 0))
 		return func() { c.a.Ldmxcsr(x86.ML(c.a.Const32(c.p.MXCSR), 0)) }
 	}

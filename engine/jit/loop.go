@@ -53,6 +53,9 @@ func (c *compiler) findLoop() *loop {
 	if vec.kind != segVector || len(c.segs) == 2 && c.segs[0].kind != segScalar {
 		return nil
 	}
+	if env, set := c.regionEnv(vec.ops); set && c.envOf(env) != c.p.MXCSR {
+		return nil
+	}
 	l := &loop{mask: ir.NoID}
 	masks := map[uint64]bool{} // scalar registers that the vector part writes
 	last := map[uint64]ir.ID{}
@@ -289,6 +292,7 @@ func (c *compiler) emitLoop(l *loop) {
 	}
 	r.findClasses()
 	a.Bind(top)
+	c.unmark()
 	if vec > 0 {
 		c.seg = 0
 		c.scalarSegment(c.segs[0].ops)

@@ -106,6 +106,7 @@ func (c *compiler) region(ops []ir.ID, full ir.ID) {
 	r.loop = r.u < c.strips
 	a := &c.a
 	defer c.enterEnv(ops)()
+	c.unmark()
 	var top x86.Label
 	if r.loop {
 		a.Alu(x86.XOR, 4, rStrip, x86.R(rStrip))

@@ -231,6 +231,7 @@ func (c *compiler) widthOf(id ir.ID) int {
 // scalarOp emits one uniform operation.
 func (c *compiler) scalarOp(id ir.ID, v *ir.Value) {
 	g, a := &c.g, &c.a
+	c.mark(id, v.PC)
 	const t = x86.RAX
 	size := c.widthOf(id)
 	arg := func(i int) ir.ID { return v.Args[i] }

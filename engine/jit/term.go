@@ -9,6 +9,7 @@ import (
 func (c *compiler) terminator() {
 	a, b := &c.a, c.b
 	t := &b.Term
+	c.mark(ir.NoID, t.PC)
 	switch t.Kind {
 	case ir.TermJump:
 		c.spend(b.Insts)

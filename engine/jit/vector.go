@@ -92,6 +92,7 @@ func (c *compiler) canVector(v *ir.Value) bool {
 func (c *compiler) vectorOp(id ir.ID, v *ir.Value, u int) {
 	r, a := &c.r, &c.a
 	const L = x86.L512
+	c.mark(id, v.PC)
 	size := 4
 	if c.vals[id].q {
 		size = 8

@@ -140,6 +140,7 @@ func (c *compiler) coldHelper(id ir.ID) (slow, done x86.Label) {
 // waveOp emits an operation that is a segment of its own.
 func (c *compiler) waveOp(id ir.ID) {
 	v := c.v(id)
+	c.mark(id, v.PC)
 	if c.laneOp(id, v) {
 		return
 	}
