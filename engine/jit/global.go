@@ -133,15 +133,22 @@ type access struct {
 	pair  bool // 64-bit offset in halves
 	sign  bool // 32-bit offset is signed
 	slow  x86.Label
+	fixed int // 1 + the strip being emitted, or 0: R11 says
 }
 
 // at is the current strip of a component between segments.
 func (x *access) at(k int32) x86.RM {
 	m := &x.c.comps[k]
+	base, off := rFrame, m.home
 	if m.home >= 0 {
-		return x86.MX(rState, rStrip, 1, m.home)
+		base = rState
+	} else {
+		off = x.c.slot(k)
 	}
-	return x86.MX(rFrame, rStrip, 1, x.c.slot(k))
+	if x.fixed > 0 {
+		return x86.M(base, off+int32(64*(x.fixed-1)))
+	}
+	return x86.MX(base, rStrip, 1, off)
 }
 
 // global emits a load or store of global memory, strip by strip. Lanes at consecutive addresses inside mapped pages are
@@ -173,9 +180,7 @@ func (c *compiler) global(id ir.ID, v *ir.Value) {
 	}
 	a.G(x86.MOV, 8, x86.RDX, x86.M(rState, offTLB))
 	a.MovI(x86.R13, ^uint64(0))
-	a.Alu(x86.XOR, 4, rStrip, x86.R(rStrip))
-	a.Alu(x86.XOR, 4, rMask, x86.R(rMask))
-	top, next, partial, single, apart, empty := a.NewLabel(), a.NewLabel(), a.NewLabel(), a.NewLabel(), a.NewLabel(), a.NewLabel()
+	top, next, partial, single, apart, empty, strips := a.NewLabel(), a.NewLabel(), a.NewLabel(), a.NewLabel(), a.NewLabel(), a.NewLabel(), a.NewLabel()
 	all := c.fullMask(v.Args[2])
 	var masks x86.RM
 	if !all {
@@ -186,6 +191,17 @@ func (c *compiler) global(id ir.ID, v *ir.Value) {
 		}
 		masks = x86.MX(x86.R12, rMask, 1, 0)
 	}
+	if c.canContiguous(v) {
+		if !all {
+			a.AluI(x86.CMP, c.lanes/8, x86.M(x86.R12, 0), -1)
+			a.Jcc(x86.NE, strips)
+		}
+		x.whole(strips)
+		a.Jmp(done)
+	}
+	a.Bind(strips)
+	a.Alu(x86.XOR, 4, rStrip, x86.R(rStrip))
+	a.Alu(x86.XOR, 4, rMask, x86.R(rMask))
 	a.Bind(top)
 	if all {
 		a.MovI(x86.R14, 0xffff)
@@ -238,7 +254,7 @@ func (c *compiler) global(id ir.ID, v *ir.Value) {
 			a.X(x86.KXORW, x86.L128, 2, 2, x86.KR(1))
 			a.X(x86.KORTESTW, x86.L128, 2, 0, x86.KR(2))
 			a.Jcc(x86.NE, single)
-			x.wrap(single)
+			x.wrap(single, 16)
 			if x.pair {
 				a.GI8(x86.SHL, 8, x86.R(x86.RAX), 32)
 				a.Alu(x86.OR, 8, x86.R8, x86.R(x86.RAX))
@@ -292,26 +308,84 @@ func (x *access) first(d, t x86.Reg) {
 	if x.pair {
 		// A carry out of the low half inside the strip shows as a high half that differs.
 		a.G(x86.MOV, 4, t, x.at(x.offs[1]))
-		x.wrap(x.slow)
+		x.wrap(x.slow, 16)
 		a.GI8(x86.SHL, 8, x86.R(t), 32)
 		a.Alu(x86.OR, 8, d, x86.R(t))
 	} else {
-		x.wrap(x.slow)
+		x.wrap(x.slow, 16)
 	}
 	a.Alu(x86.ADD, 8, d, x86.R(x86.R15))
 }
 
-// wrap leaves for out when the 32-bit offset in R8 is so near its end that a lane's may have wrapped; else it is
-// extended to 64 bits.
-func (x *access) wrap(out x86.Label) {
+// whole does an access of all lanes of the wave at consecutive addresses; otherwise it goes to no.
+func (x *access) whole(no x86.Label) {
+	c, a := x.c, &x.c.a
+	const L = x86.L512
+	lanes := int32(c.lanes)
+	x.fixed = 1
+	a.E(x86.VPBROADCASTD, L, 0, 0, x.at(x.offs[0]), noMod)
+	a.E(x86.VPADDD, L, 0, 0, c.table(laneTimes(uint32(x.w))), noMod)
+	if x.pair {
+		a.E(x86.VPBROADCASTD, L, 1, 0, x.at(x.offs[1]), noMod)
+	}
+	m := noMod
+	for q := range c.strips {
+		x.fixed = q + 1
+		if q > 0 {
+			a.E(x86.VPADDD, L, 0, 0, x86.ML(a.Const32(uint32(16*x.w)), 0).Bcast(), noMod)
+		}
+		a.EI(x86.VPCMPD, L, 1, 0, x.at(x.offs[0]), 0, m)
+		m = x86.Masked(1)
+		if x.pair {
+			a.EI(x86.VPCMPD, L, 1, 1, x.at(x.offs[1]), 0, m)
+		}
+	}
+	a.X(x86.KORTESTW, x86.L128, 1, 0, x86.KR(1))
+	a.Jcc(x86.AE, no)
+	x.fixed = 1
+	a.G(x86.MOV, 4, x86.R8, x.at(x.offs[0]))
+	if x.pair {
+		a.G(x86.MOV, 4, x86.RAX, x.at(x.offs[1]))
+	}
+	x.wrap(no, lanes)
+	if x.pair {
+		a.GI8(x86.SHL, 8, x86.R(x86.RAX), 32)
+		a.Alu(x86.OR, 8, x86.R8, x86.R(x86.RAX))
+	}
+	a.Alu(x86.ADD, 8, x86.R8, x86.R(x86.R15))
+	a.G(x86.LEA, 8, x86.RCX, x86.M(x86.R8, lanes*x.w-1))
+	a.G(x86.MOV, 8, x86.RAX, x86.R(x86.R8))
+	x.pages()
+	if x.w <= 4 {
+		for q := range c.strips {
+			x.fixed = q + 1
+			x.move(true)
+		}
+		x.fixed = 0
+		return
+	}
+	x.fixed = 0
+	top := a.NewLabel()
+	a.Alu(x86.XOR, 4, rStrip, x86.R(rStrip))
+	a.Bind(top)
+	x.move(true)
+	a.AluI(x86.ADD, 8, x86.R(x86.R8), 16*x.w)
+	a.AluI(x86.ADD, 8, x86.R(rStrip), 64)
+	a.AluI(x86.CMP, 4, x86.R(rStrip), int32(64*c.strips))
+	a.Jcc(x86.NE, top)
+}
+
+// wrap leaves for out when the 32-bit offset in R8 is so near its end that one of the next lanes' may have wrapped; else it
+// is extended to 64 bits.
+func (x *access) wrap(out x86.Label, lanes int32) {
 	a := &x.c.a
 	if x.sign {
-		a.AluI(x86.CMP, 4, x86.R(x86.R8), 0x7fffffff-16*x.w)
+		a.AluI(x86.CMP, 4, x86.R(x86.R8), 0x7fffffff-lanes*x.w)
 		a.Jcc(x86.G, out)
 		a.G(x86.MOVSXD, 8, x86.R8, x86.R(x86.R8))
 		return
 	}
-	a.AluI(x86.CMP, 4, x86.R(x86.R8), -1-16*x.w)
+	a.AluI(x86.CMP, 4, x86.R(x86.R8), -1-lanes*x.w)
 	a.Jcc(x86.A, out)
 }
 
@@ -371,7 +445,7 @@ func (c *compiler) quadMasks() {
 func (x *access) move(all bool) {
 	c, a := x.c, &x.c.a
 	const L = x86.L512
-	p := func(off int32) x86.RM { return x86.M(x86.R8, off) }
+	p := func(off int32) x86.RM { return x86.M(x86.R8, off+16*x.w*int32(max(x.fixed-1, 0))) }
 	z, m := noMod, noMod
 	if !all {
 		z, m = x86.Zeroed(1), x86.Masked(1)
@@ -490,7 +564,7 @@ func (x *access) groups(next x86.Label) {
 		if x.pair {
 			a.G(x86.MOV, 4, x86.RAX, x.at(x.offs[1]).Add(16*g))
 		}
-		x.wrap(x.slow)
+		x.wrap(x.slow, 16)
 		if x.pair {
 			a.GI8(x86.SHL, 8, x86.R(x86.RAX), 32)
 			a.Alu(x86.OR, 8, x86.R8, x86.R(x86.RAX))
