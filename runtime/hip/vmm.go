@@ -161,7 +161,8 @@ func (a *API) MemRelease(h uintptr) Error {
 		if x.maps == 0 {
 			a.physicals.remove(h)
 		}
-		return a.fromErr(x.h.Release())
+		_, err := x.h.Release()
+		return a.fromErr(err)
 	}
 	return Success
 }
@@ -348,6 +349,6 @@ func (a *API) MemImport(t *Thread, out *uintptr, shared uintptr, kind int32) Err
 			return Success
 		}
 	}
-	_ = h.Release()
+	_, _ = h.Release()
 	return ErrInvalidDevice
 }

@@ -127,7 +127,7 @@ func (r *Runtime) ImportPhysical(fd int) (*Physical, error) {
 			return &Physical{Pool: a.Pool(PoolCoarseGrained), Size: k.Size, p: k}, nil
 		}
 	}
-	_ = k.Release()
+	_, _ = k.Release()
 	return nil, fail(op, StatusInvalidAgent)
 }
 
@@ -140,8 +140,11 @@ func (h *Physical) Export() (int, error) {
 // Retain adds a handle, Release takes one away. With the last handle and mapping the memory goes.
 func (h *Physical) Retain() { h.p.Retain() }
 
-// Release takes a handle away.
-func (h *Physical) Release() error { return wrap("vmem_handle_release", h.p.Release()) }
+// Release takes a handle away, and reports whether the memory is gone.
+func (h *Physical) Release() (gone bool, err error) {
+	gone, err = h.p.Release()
+	return gone, wrap("vmem_handle_release", err)
+}
 
 // MapPhysical maps the whole of a memory in a reservation. No agent reaches it before SetAccess.
 func (r *Runtime) MapPhysical(h *Physical, va, size uint64) (*Memory, error) {

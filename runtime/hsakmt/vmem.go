@@ -65,20 +65,20 @@ func (p *Physical) Retain() {
 	p.mu.Unlock()
 }
 
-// Release takes a handle or mapping away; with the last one the memory goes.
-func (p *Physical) Release() error {
+// Release takes a handle or mapping away; with the last one the memory goes, which gone reports.
+func (p *Physical) Release() (gone bool, err error) {
 	p.mu.Lock()
 	p.refs--
-	last := p.refs == 0
+	gone = p.refs == 0
 	p.mu.Unlock()
-	if !last {
-		return nil
+	if !gone {
+		return false, nil
 	}
 	_ = unix.Close(p.fd)
 	if p.mem == nil {
-		return nil
+		return true, nil
 	}
-	return p.k.release(p.mem)
+	return true, p.k.release(p.mem)
 }
 
 // Export returns a new descriptor of the memory, for another process.
@@ -178,7 +178,8 @@ func (k *KFD) UnmapPhysical(m *Mem) error {
 			return fromErrno(op, err)
 		}
 	}
-	return m.physical.Release()
+	_, err := m.physical.Release()
+	return err
 }
 
 // PhysicalOf returns the memory that a mapping shows, nil for an ordinary allocation.

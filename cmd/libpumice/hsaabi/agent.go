@@ -243,6 +243,13 @@ func hsa_amd_memory_pool_get_info(pool uint64, attr int32, p uintptr) int32 {
 			return put(p, uint64(0))
 		}
 		return put(p, uint64(hsa.Granule))
+	case 17: // location: host, device
+		if m.Agent.IsGPU() {
+			return put(p, uint32(1))
+		}
+		return put(p, uint32(0))
+	case 18:
+		return put(p, m.VMemGranule(true))
 	case 15: // fine-grained memory of the host
 		return put(p, global && !m.Agent.IsGPU())
 	}

@@ -25,7 +25,7 @@ done { next }
     target = name
     if (match(name, /^_Z[0-9]+/)) { n = substr(name, 3, RLENGTH - 2); target = substr(name, RLENGTH + 1, n) }
     # All our operations on signals and indices are sequentially consistent, which satisfies every memory order that a name asks for.
-    if (face == "hsa") sub(/_(relaxed|scacquire|screlease|scacq_screl|acquire|release|acq_rel)$/, "", target)
+    if (face == "hsa" && name ~ /^hsa_(signal|queue)_/) sub(/_(relaxed|scacquire|screlease|scacq_screl|acquire|release|acq_rel)$/, "", target)
     names[count] = name; targets[count] = target
     printf ".globl %s\n.type %s,@function\n.p2align 4\n%s:\n jmp *lazy_table+%d(%%rip)\n.size %s,.-%s\n", name, name, name, 8 * count, name, name > s
     count++
