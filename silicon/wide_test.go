@@ -241,12 +241,13 @@ func wmma11(profile, target, name, in, out string, lanes int) shape {
 		flags: waveFlag(lanes)}
 }
 
-// wmma12 lays out 16x16x16 on gfx12: nothing is held twice.
+// wmma12 lays out 16x16x16 on gfx12: nothing is held twice, and a wave of 64 has the upper half of the rows that a lane of 32 holds in
+// its upper lanes (AMD's matrix instruction calculator). The order of k is of no matter here.
 func wmma12(profile, target, name, in, out string, lanes int) shape {
 	per := 256 / lanes
 	return shape{kernel: name, m: 16, k: 16, in: in, out: out, lanes: lanes, per: per, min: -3, profile: profile, tgt: target,
 		a:     func(l, e int) (int, int) { return l % 16, per*(l/16) + e },
-		d:     func(l, v int) (int, int) { return per*(l/16) + v, l % 16 },
+		d:     func(l, v int) (int, int) { return 8*(l/16%2) + 4*(l/32) + v, l % 16 },
 		flags: waveFlag(lanes)}
 }
 

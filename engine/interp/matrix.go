@@ -17,6 +17,8 @@ type matrixPlan struct {
 	rows   bool // f32 chains, a row of D at a time
 	a, b   []lane.Place
 	c      []lane.Place // registers of C and D: element (block, row, column) by [(block*M + i)*N + j]
+	index  []lane.Place // of a sparse A: which of four k an element is, in the last of A's registers
+	neg    [2][2]uint8  // sparse: sign bits to flip in A's and B's elements, of even and odd k
 	bits   uint
 	cBits  uint
 	refuse string
@@ -28,6 +30,10 @@ func planMatrix(v *ir.Value, lanes int) *matrixPlan {
 	p := &matrixPlan{bits: uint(m.A.Bits()), cBits: uint(m.C.Bits())}
 	p.prepA, p.prepB, p.dot = fp.MatrixUnit(m, v.FP)
 	p.rows = haveAVX && m.A == ir.F32 && m.C == ir.F32 && !m.XF32 && v.FP&(ir.FPFlushIn|ir.FPFlushOut) == 0 && (m.N == 32 || m.N == 16) && m.K < 32
+	if m.Sparse {
+		p.planSparse(v, m, lanes)
+		return p
+	}
 	if p.refuse = lane.MatrixRefused(m, lanes); p.refuse != "" {
 		return p
 	}
@@ -73,6 +79,12 @@ func runMatrix(m *machine, in *inst) bool {
 		return false
 	}
 	x := in.v.Aux.(*ir.Matrix)
+	if x.Sparse {
+		d := m.elems(len(p.c), 2)
+		m.sparseProduct(in, d)
+		m.matrixResult(in, d)
+		return true
+	}
 	negate := uint8(0)
 	blgp := x.BLGP
 	if x.A == ir.F64 && !x.WMMA {
@@ -104,7 +116,7 @@ func runMatrix(m *machine, in *inst) bool {
 		}
 		b[i] = p.prepB(x)
 	}
-	// D may be in C's registers: it is made aside. Halves that no element fills keep C's bits.
+	// D may be in C's registers: it is made aside.
 	d := m.elems(len(p.c), 2)
 	if p.rows {
 		m.matrixRows(in, a, b, d)
@@ -125,6 +137,13 @@ func runMatrix(m *machine, in *inst) bool {
 			}
 		}
 	}
+	m.matrixResult(in, d)
+	return true
+}
+
+// matrixResult writes D. Halves that no element fills keep C's bits.
+func (m *machine) matrixResult(in *inst, d []uint64) {
+	p := in.x.matrix
 	if p.cBits == 16 {
 		for i, r := range in.x.regs {
 			if i < len(in.x.c) {
@@ -149,7 +168,6 @@ func runMatrix(m *machine, in *inst) bool {
 			*q = uint32(d[at])
 		}
 	}
-	return true
 }
 
 // matrixRows computes D a row at a time: a row is N lanes, and each step of k one fused loop over them.

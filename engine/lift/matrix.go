@@ -81,7 +81,7 @@ func matrixRule(c *ictx, _ []string) error {
 	default:
 		m.Gen = 1
 	}
-	if s.Sparse || len(c.src) < 3 || len(c.dst) < 1 {
+	if len(c.src) < 3 || len(c.dst) < 1 {
 		return fmt.Errorf("%w", errNoMeaning)
 	}
 	// Registers of C and D.
@@ -92,8 +92,7 @@ func matrixRule(c *ictx, _ []string) error {
 	if s.wmma && (m.C == ir.F16 || m.C == ir.BF16) && c.gen >= isa.GFX12 {
 		n /= 2
 	}
-	tuple := func(i, n int) ir.ID {
-		o := &c.src[i]
+	tupleOf := func(o *isa.Operand, n int) ir.ID {
 		d := make([]ir.ID, n)
 		for k := range d {
 			switch o.Kind {
@@ -113,6 +112,21 @@ func matrixRule(c *ictx, _ []string) error {
 		}
 		return c.pure(ir.Value{Op: ir.OpTuple, Type: ir.T, N: uint8(n)}, d...)
 	}
+	tuple := func(i, n int) ir.ID { return tupleOf(&c.src[i], n) }
+	if s.Sparse {
+		// C is in D's registers; the indices go along with A.
+		if s.wmma {
+			m.ABID = c.in.IndexKey
+		}
+		na := int(c.src[0].N)
+		regs := make([]ir.ID, 0, na+1)
+		for k := range na {
+			regs = append(regs, c.reg(&c.src[0], k, true))
+		}
+		regs = append(regs, c.reg(&c.src[2], 0, true))
+		a := c.pure(ir.Value{Op: ir.OpTuple, Type: ir.T, N: uint8(na + 1)}, regs...)
+		return c.matrixOp(&m, n, a, tuple(1, int(c.src[1].N)), tupleOf(&c.dst[0], n))
+	}
 	words := func(k ir.Kind) int {
 		per := m.M * m.K * m.Blocks / c.lanes // elements in each lane
 		if s.wmma && c.gen < isa.GFX12 {
@@ -120,8 +134,12 @@ func matrixRule(c *ictx, _ []string) error {
 		}
 		return max(1, per*k.Bits()/32)
 	}
-	x := c.raw(ir.Value{Op: ir.OpMFMA, Type: ir.T, N: uint8(n), Kind: m.C, From: m.A, FP: c.fp(m.C), Aux: &m},
-		tuple(0, words(m.A)), tuple(1, words(m.B)), tuple(2, n))
+	return c.matrixOp(&m, n, tuple(0, words(m.A)), tuple(1, words(m.B)), tuple(2, n))
+}
+
+// matrixOp makes the operation and writes its n registers, in all lanes.
+func (c *ictx) matrixOp(m *ir.Matrix, n int, a, b, acc ir.ID) error {
+	x := c.raw(ir.Value{Op: ir.OpMFMA, Type: ir.T, N: uint8(n), Kind: m.C, From: m.A, FP: c.fp(m.C), Aux: m}, a, b, acc)
 	all := c.c(ir.M, ^uint64(0))
 	r := int(c.dst[0].Reg)
 	if c.dst[0].Kind == isa.OperandAcc {
