@@ -33,7 +33,7 @@ package lift
 //
 //fidelity: refused isa-images: image_*, buffer and tbuffer format conversions are not lifted
 //fidelity: refused isa-gds: the global data share (DS instructions with the gds bit, other than ds_gws_*) is not modelled
-//fidelity: refused isa-src2: ds_*_src2_*, ds_condxchg32, ds_ordered_count, ds_bvh_stack
+//fidelity: refused isa-ds-rare: ds_condxchg32 (no public meaning), ds_ordered_count, ds_bvh_stack
 //fidelity: refused isa-interp: v_interp, lds_param_load and exports belong to graphics
 //fidelity: refused isa-scalar-buffer-store: s_buffer_store, s_buffer_atomic, s_scratch_*
 //fidelity: refused isa-tfe: memory operations that ask for a fault status register

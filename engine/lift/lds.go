@@ -100,6 +100,7 @@ func addLDSRules(r map[string]rule) {
 		ret := len(args) > 2 && args[2] == "rtn"
 		return c.atomic1(c.ldsAddress(c.ldsOffset()), k.op, k.kind, t, data, data2, ret, c.dataOperand(true))
 	}
+	r["ds_src2"] = src2Rule
 	r["ds_swap2"] = func(c *ictx, args []string) error {
 		t, o, p, d := memTypes[args[0]], c.dataOperand(false), c.vgprOperand("data1"), c.dataOperand(true)
 		if o == nil || p == nil || d == nil {
@@ -184,6 +185,41 @@ func addLDSRules(r map[string]rule) {
 		c.setRegs(d, 0, []ir.ID{c.opx(ir.OpReadFirst, ir.S32, old, exec)})
 		return nil
 	}
+}
+
+// src2Rule is ds_*_src2_*: the second operand is in LDS too, some dwords before or behind the first one. The distance is the upper
+// half of the address when bit 15 of the offset is set, otherwise the offset (GCN3 and Vega manuals, "DS_ADD_SRC2_U32").
+//
+//fidelity: approximate isa-src2: all lanes read their second operand before any lane writes
+func src2Rule(c *ictx, args []string) error {
+	k, isAtomic := atomicOps[args[0]]
+	t, ok := memTypes[args[1]]
+	addr := c.vgprOperand("addr", "vaddr")
+	if !ok || addr == nil || !isAtomic && args[0] != "write" {
+		return errOperand
+	}
+	a, off := c.reg(addr, 0, false), c.ldsOffset()
+	first, second := a, ir.NoID
+	if off>>15 != 0 {
+		first = c.op2(ir.OpAnd, a, c.c32(0x1ffff))
+		second = c.op2(ir.OpAdd, first, c.op2(ir.OpShl, c.op2(ir.OpAShr, a, c.c32(17)), c.c32(2)))
+	} else {
+		dwords := int32(off<<17) >> 17
+		second = c.op2(ir.OpAdd, a, c.c32(uint32(dwords)*4))
+	}
+	at := func(off ir.ID) address {
+		x := address{space: ir.LDS, base: ir.NoID, off: off, mask: c.mask}
+		if c.in.GDS {
+			x.space = ir.GDS
+		}
+		return x
+	}
+	data := c.load(at(second), t.bytes, false)
+	if !isAtomic {
+		c.store1(at(first), t.bytes, data)
+		return nil
+	}
+	return c.atomic1(at(first), k.op, k.kind, t, c.gather(data), ir.NoID, false, nil)
 }
 
 // swizzleRule is ds_swizzle_b32: a fixed permute inside groups of 32 lanes; lanes that are not active read as 0.
