@@ -23,17 +23,22 @@ func (m *machine) buffer(in *inst) buffer {
 	for i := range d {
 		d[i] = m.s32(in.x.a[i])
 	}
-	b := buffer{imm: in.imm, base: uint64(d[0]) | uint64(d[1]&0xffff)<<32, stride: uint64(d[1]) >> 16 & 0x3fff, records: uint64(d[2])}
+	return newBuffer(&d, in.imm)
+}
+
+// newBuffer reads a descriptor; imm holds flags and the byte offset.
+func newBuffer(d *[4]uint32, imm uint64) buffer {
+	b := buffer{imm: imm, base: uint64(d[0]) | uint64(d[1]&0xffff)<<32, stride: uint64(d[1]) >> 16 & 0x3fff, records: uint64(d[2])}
 	b.base = uint64(int64(b.base<<16) >> 16)
 	b.addTID = d[3]>>23&1 != 0
 	b.index = 8 << (d[3] >> 21 & 3)
 	b.oob = d[3] >> 28 & 3
 	switch {
-	case in.imm&(ir.BufGFX11|ir.BufGFX12) != 0:
+	case imm&(ir.BufGFX11|ir.BufGFX12) != 0:
 		if s := d[1] >> 30; s != 0 {
 			b.swizzle = []uint64{0, 4, 8, 16}[s]
 		}
-	case in.imm&ir.BufGFX10 != 0:
+	case imm&ir.BufGFX10 != 0:
 		if d[1]>>31 != 0 {
 			b.swizzle = 4
 		}
@@ -106,29 +111,30 @@ func runBufOK(m *machine, in *inst) bool {
 	var r uint64
 	for l := range m.n {
 		index, off := m.bufferLane(&b, vi, vo, l)
-		var ok bool
-		if b.imm&(ir.BufGFX10|ir.BufGFX11|ir.BufGFX12) != 0 {
-			switch b.oob {
-			case 0:
-				ok = index < b.records && (off+width <= b.stride)
-			case 1:
-				ok = index < b.records
-			case 2:
-				ok = b.records != 0
-			case 3:
-				if b.swizzle != 0 && b.stride != 0 {
-					ok = off+width <= b.stride && index < b.records
-				} else {
-					ok = b.offset(index, off)+so+width <= b.records
-				}
-			}
-		} else if b.stride != 0 && b.imm&ir.BufIdxEn != 0 {
-			ok = index < b.records
-		} else {
-			ok = off+so+width <= b.records
-		}
-		r |= b2u(ok) << uint(l)
+		r |= b2u(b.within(index, off, so, width)) << uint(l)
 	}
 	m.set64(in.d[0], r)
 	return true
+}
+
+// within reports whether an access of width bytes is in bounds.
+func (b *buffer) within(index, off, so, width uint64) bool {
+	if b.imm&(ir.BufGFX10|ir.BufGFX11|ir.BufGFX12) == 0 {
+		if b.stride != 0 && b.imm&ir.BufIdxEn != 0 {
+			return index < b.records
+		}
+		return off+so+width <= b.records
+	}
+	switch b.oob {
+	case 0:
+		return index < b.records && off+width <= b.stride
+	case 1:
+		return index < b.records
+	case 2:
+		return b.records != 0
+	}
+	if b.swizzle != 0 && b.stride != 0 {
+		return off+width <= b.stride && index < b.records
+	}
+	return b.offset(index, off)+so+width <= b.records
 }

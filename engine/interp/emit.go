@@ -172,6 +172,8 @@ func (c *compiler) special(in *inst, id ir.ID, v *ir.Value) bool {
 		c.memory(in, id, v)
 	case ir.OpSLoad, ir.OpSStore, ir.OpSAtomic:
 		c.scalarMemory(in, id, v)
+	case ir.OpImage, ir.OpFormat:
+		c.image(in, id, v)
 	case ir.OpBufAddr, ir.OpBufOK:
 		in.x = &extra{}
 		for _, cp := range c.vals[arg(0)] {

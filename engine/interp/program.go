@@ -60,6 +60,7 @@ type extra struct {
 	a     []ref // data registers
 	b     []ref
 	c     []ref
+	s     []ref // scalar words of a sampler or an offset
 
 	matrix *matrixPlan
 }

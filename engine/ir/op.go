@@ -166,6 +166,8 @@ const (
 	OpSAtomic
 	OpBufAddr // [TS(4) descriptor, vindex V32, voffset V32, soffset S32] -> V64: address by the buffer rules; Imm = byte offset | flags
 	OpBufOK   // same arguments -> M: lanes in bounds for an access of Width bytes
+	OpImage   // [TS(8) resource, TS(4) sampler, T address, M, T data] -> T, or Void for stores: Aux *Image
+	OpFormat  // [TS(4) buffer, S32 soffset, T(2) index and offset, M, T data] -> likewise: a buffer access with conversion
 	OpFence   // ordering mark (waitcnt, cache writeback/invalidate); Imm for the trace
 
 	// Matrix.

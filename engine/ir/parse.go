@@ -355,6 +355,8 @@ func (p *parser) attr(v *Value, w string) {
 		v.Aux = &a
 	case "matrix":
 		v.Aux = p.matrix(strings.Split(s, ","))
+	case "image":
+		v.Aux = p.image(strings.Split(s, ","))
 	case "text":
 		v.Aux = p.text(s)
 	default:

@@ -133,6 +133,8 @@ func (f *Func) valueText(id ID) string {
 		attr(true, "perm=%s", strings.Join(s, ","))
 	case *Matrix:
 		attr(true, "matrix=%s", a.text())
+	case *Image:
+		attr(true, "image=%s", a.text())
 	case string:
 		attr(true, "text=%s", strconv.Quote(a))
 	}

@@ -184,6 +184,8 @@ var opTable = [NumOps]opInfo{
 	OpSAtomic: {"satomic", "s s32? ts ts?", "any", fMemory},
 	OpBufAddr: {"bufaddr", "ts n32? n32? s32?", "v64", fPure},
 	OpBufOK:   {"bufok", "ts n32? n32? s32?", "m", fPure},
+	OpImage:   {"image", "ts ts? t? m t?", "any", fMemory},
+	OpFormat:  {"format", "ts s32? t m t?", "any", fMemory},
 	OpFence:   {"fence", "", "-", fState},
 
 	OpMFMA: {"mfma", "t t t n32?", "t", fPure | fCross},

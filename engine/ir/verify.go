@@ -244,6 +244,10 @@ func (c *verifier) special(id ID, v *Value) {
 		if _, ok := v.Aux.(*Matrix); !ok {
 			c.fail(id, "mfma: Aux is not a Matrix")
 		}
+	case OpImage, OpFormat:
+		if _, ok := v.Aux.(*Image); !ok {
+			c.fail(id, "%s: Aux is not an Image", v.Op)
+		}
 	case OpLoad, OpSLoad:
 		if n := tupleLen(v); int(v.Width) > n*4 || n == 0 {
 			c.fail(id, "%s of %d bytes into %d registers", v.Op, v.Width, n)

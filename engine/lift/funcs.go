@@ -400,6 +400,7 @@ func init() {
 	addLaneRules(rules)
 	addMatrixRules(rules)
 	addRelativeRules(rules)
+	addImageRules(rules)
 }
 
 // fullSource reads source i in all lanes, without modifiers.

@@ -295,9 +295,6 @@ func addMemoryRules(r map[string]rule) {
 		if err != nil {
 			return err
 		}
-		if c.in.TFE {
-			return fmt.Errorf("tfe: %w", errNoMeaning)
-		}
 		if c.in.LDS || len(args) > 1 && args[1] == "lds" {
 			c.loadToLDS(a, t)
 			return nil
@@ -305,6 +302,9 @@ func addMemoryRules(r map[string]rule) {
 		o := c.dataOperand(true)
 		if o == nil {
 			return errOperand
+		}
+		if c.in.TFE { // one register more says which pages were missing: none
+			c.setRegs(o, t.dwords(), []ir.ID{c.c32(0)})
 		}
 		if a.buf != nil && t.bytes > 4 {
 			return c.bufferWide(a, t.bytes, o, nil)

@@ -33,6 +33,9 @@ func (l *lifter) lastVGPR() int {
 		if w := l.code.at(l.addr(off)); w != nil && l.decode(w, &in) == nil {
 			see(in.Src[:in.NSrc])
 			see(in.Dst[:in.NDst])
+			for _, r := range in.Address() {
+				l.maxVGPR = max(l.maxVGPR, int(r.Reg)+int(r.N)-1)
+			}
 		}
 	}
 	return l.maxVGPR
