@@ -220,6 +220,8 @@ const (
 	IocExportDmabuf           Request = 0xc0104b24
 	IocRuntimeEnable          Request = 0xc0104b25
 	IocDbgTrap                Request = 0xc0204b26
+	IocIPCImportHandle        Request = 0xc0304b80 // out of tree
+	IocIPCExportHandle        Request = 0xc0204b81 // out of tree
 )
 
 // SVMRequest returns the request word of an SVM call with n attributes. The kernel reads the number of attributes from

@@ -19,10 +19,11 @@ const (
 	Userptr
 	Doorbell
 	MMIO
+	Foreign // another process's
 )
 
 func (d Domain) String() string {
-	return [...]string{"none", "vram", "gtt", "userptr", "doorbell", "mmio"}[d]
+	return [...]string{"none", "vram", "gtt", "userptr", "doorbell", "mmio", "foreign"}[d]
 }
 
 // BO is a buffer object. Immutable but for its reference count.
@@ -34,7 +35,9 @@ type BO struct {
 	MmapOffset uint64
 
 	blocks []buddy.Block // VRAM and GTT
-	host   uint64        // userptr: address; doorbell: offset in the aperture
+	host   uint64        // userptr, foreign: address; doorbell: offset in the aperture
+	files  []Segment     // foreign
+	gone   func()        // foreign: told when the last reference is dropped
 	refs   atomic.Int32
 }
 
@@ -195,6 +198,9 @@ func (b *BO) Put() {
 		d.vramMu.Unlock()
 	case GTT, MMIO:
 		d.Sys.free(b.blocks)
+	case Foreign:
+		_, _, _ = unix.Syscall(unix.SYS_MUNMAP, uintptr(b.host), uintptr(b.Size), 0)
+		b.gone()
 	}
 }
 
@@ -207,7 +213,7 @@ func (b *BO) Extents() []Extent {
 			e[i] = Extent{Addr: x.Off, Len: x.Size}
 		}
 		return e
-	case Userptr:
+	case Userptr, Foreign:
 		return []Extent{{Addr: b.host, Len: b.Size, System: true}}
 	case Doorbell:
 		return []Extent{{Addr: uint64(uintptr(b.Dev.Chip.Doorbells().Base())) + b.host, Len: b.Size, System: true}}
@@ -256,6 +262,8 @@ func (b *BO) Segments(off, n uint64) ([]Segment, error) {
 		return []Segment{{FD: b.Dev.Chip.Doorbells().FD(), Off: b.host + off, Len: n, Ring: b.Dev.ringAt}}, nil
 	case Userptr:
 		return nil, unix.EINVAL
+	case Foreign:
+		return cut(b.files, off, n), nil
 	}
 	var out []Segment
 	for _, x := range b.blocks {
@@ -276,6 +284,70 @@ func (b *BO) Segments(off, n uint64) ([]Segment, error) {
 		}
 	}
 	return out, nil
+}
+
+// cut returns the part [off, off+n) of pieces that follow each other.
+func cut(files []Segment, off, n uint64) (out []Segment) {
+	for _, f := range files {
+		if off >= f.Len {
+			off -= f.Len
+			continue
+		}
+		l := min(f.Len-off, n)
+		out = append(out, Segment{FD: f.FD, Off: f.Off + off, Len: l})
+		if n -= l; n == 0 {
+			break
+		}
+		off = 0
+	}
+	return
+}
+
+// NewForeign makes a buffer of memory of another process: pieces of files that it has shared. To this device it is memory on the bus. gone is called when the buffer is no more;
+// the files stay open until then. Errors: EINVAL, ENOMEM.
+func (d *Device) NewForeign(files []Segment, gone func()) (*BO, error) {
+	var size uint64
+	for _, f := range files {
+		if (f.Off|f.Len)&(pte.PageSize-1) != 0 || f.Len == 0 || f.Len > 1<<46-size {
+			return nil, unix.EINVAL
+		}
+		size += f.Len
+	}
+	if size == 0 {
+		return nil, unix.EINVAL
+	}
+	// Aligned as its first piece is, so that huge pages fit.
+	p, _, e := unix.Syscall6(unix.SYS_MMAP, 0, uintptr(size+hugeSize), unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE, ^uintptr(0), 0)
+	if e != 0 {
+		return nil, unix.ENOMEM
+	}
+	raw, end := uint64(p), uint64(p)+size+hugeSize
+	host := (raw+hugeSize-1)&^(hugeSize-1) + files[0].Off&(hugeSize-1)
+	if host+size > end {
+		host -= hugeSize
+	}
+	if host < raw {
+		host = raw
+	}
+	unmap := func(from, to uint64) {
+		if to > from {
+			_, _, _ = unix.Syscall(unix.SYS_MUNMAP, uintptr(from), uintptr(to-from), 0)
+		}
+	}
+	unmap(raw, host)
+	unmap(host+size, end)
+	at := host
+	for _, f := range files {
+		if _, err := unix.MmapPtr(f.FD, int64(f.Off), pointer(at), uintptr(f.Len), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_FIXED); err != nil {
+			unmap(host, host+size)
+			return nil, unix.EINVAL
+		}
+		at += f.Len
+	}
+	b := &BO{Dev: d, Domain: Foreign, Size: size, host: host, files: files, gone: gone}
+	b.refs.Store(1)
+	d.publish(b)
+	return b, nil
 }
 
 // BOAt finds the buffer that stands at an mmap offset of the render node.

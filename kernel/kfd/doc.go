@@ -48,5 +48,5 @@
 // fidelity: refused CRIU_OP: EPERM, checkpointing needs a privilege that no process here has
 // fidelity: refused RUNTIME_ENABLE: EINVAL, no debugger support is advertised
 // fidelity: refused DBG_TRAP: EPERM, no debugger can be attached
-// fidelity: refused IPC_EXPORT_HANDLE, IPC_IMPORT_HANDLE, CROSS_MEMORY_COPY, RLC_SPM, PC_SAMPLE: EINVAL, not in the upstream driver
+// fidelity: refused CROSS_MEMORY_COPY, RLC_SPM, PC_SAMPLE: EINVAL, not in the upstream driver
 package kfd

@@ -109,11 +109,26 @@ func New(cfg Config, devices []*amdgpu.Device) (*Driver, error) {
 	}
 	d := &Driver{cfg: cfg, world: cfg.World, mem: cfg.Memory, mu: cfg.World.NewMutex(driverClass)}
 	d.exports.init(d.world)
+	d.exports.gpu = func(dev *amdgpu.Device) uint32 {
+		for _, n := range d.nodes {
+			if n.dev == dev {
+				return n.id
+			}
+		}
+		return 0
+	}
 	for i, dev := range devices {
 		n := &node{dev: dev, index: i + 1, id: uint32(i + 2), minor: kfd.FirstRenderNode + i}
 		n.drm = drm.NewNode(dev, n.minor, cfg.Memory)
 		n.drm.Export = d.exports.export
-		n.drm.Import = d.exports.find
+		dev := n.dev
+		n.drm.Import = func(fd int) (*amdgpu.BO, error) {
+			bo, err := d.exports.find(fd)
+			if err == unix.EINVAL {
+				bo, err = foreign(dev, fd)
+			}
+			return bo, err
+		}
 		n.smi.init(d.world)
 		d.nodes = append(d.nodes, n)
 		dev.Start(func(e ih.Entry) bool { return d.interrupt(n, e) }, func(e ih.Entry) { d.fault(n, e) })
@@ -326,6 +341,8 @@ func init() {
 		kfd.NrGetProcessAperturesNew: on((*process).getAperturesNew),
 		kfd.NrAcquireVM:              on((*process).acquireVM),
 		kfd.NrAllocMemoryOfGPU:       on((*process).allocMemory),
+		kfd.NrIPCExportHandle:        on((*process).ipcExport),
+		kfd.NrIPCImportHandle:        on((*process).ipcImport),
 		kfd.NrFreeMemoryOfGPU:        on((*process).freeMemory),
 		kfd.NrMapMemoryToGPU:         on((*process).mapMemory),
 		kfd.NrUnmapMemoryFromGPU:     on((*process).unmapMemory),

@@ -2,13 +2,10 @@ package kfd
 
 import (
 	"encoding/binary"
-	"strconv"
-	"strings"
 
 	"github.com/pumice-gpu/pumice/abi/kfd"
 	"github.com/pumice-gpu/pumice/abi/pte"
 	"github.com/pumice-gpu/pumice/kernel/amdgpu"
-	"github.com/pumice-gpu/pumice/kernel/sched"
 	"golang.org/x/sys/unix"
 )
 
@@ -23,6 +20,7 @@ type buffer struct {
 	mapped map[*pdd]bool
 	queues int  // queues that need it
 	events bool // it is the event page
+	ipc    int  // descriptor behind its IPC handle, 0 if it has none
 }
 
 // span is the size of the mapping.
@@ -155,6 +153,9 @@ func (p *process) freeMemory(a *kfd.FreeMemoryOfGPUArgs) error {
 	}
 	delete(b.home.handles, b.idr)
 	b.bo.Put()
+	if b.ipc != 0 {
+		_ = unix.Close(b.ipc)
+	}
 	p.drv.exports.sweep()
 	return nil
 }
@@ -341,119 +342,6 @@ func (pd *pdd) at(va uint64) (*buffer, uint64) {
 	return nil, 0
 }
 
-// exports are the DMA-BUF descriptors that were given out: placeholder memfds, known by their inode.
-type exports struct {
-	mu   sched.Mutex
-	list map[uint64]export // by inode; guarded by mu
-}
-
-type export struct {
-	bo   *amdgpu.BO
-	ours int // our own descriptor of the same file
-}
-
-var exportClass = &sched.Class{Name: "kfd_exports", Rank: 690}
-
-func (e *exports) init(w sched.World) { e.mu, e.list = w.NewMutex(exportClass), map[uint64]export{} }
-
-func inode(fd int) (uint64, bool) {
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return 0, false
-	}
-	return st.Ino, true
-}
-
-// export makes a descriptor for a buffer.
-func (e *exports) export(bo *amdgpu.BO) (int, error) {
-	fd, err := unix.MemfdCreate("pumice-dmabuf", unix.MFD_CLOEXEC)
-	if err != nil {
-		return -1, unix.EMFILE
-	}
-	ours, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
-	ino, ok := inode(fd)
-	if err != nil || !ok || unix.Ftruncate(fd, int64(bo.Size)) != nil {
-		_ = unix.Close(fd)
-		return -1, unix.EMFILE
-	}
-	e.sweep()
-	e.mu.Lock()
-	e.list[ino] = export{bo.Get(), ours}
-	e.mu.Unlock()
-	return fd, nil
-}
-
-// find returns the buffer behind a descriptor, with a reference. EINVAL for others' descriptors.
-func (e *exports) find(fd int) (*amdgpu.BO, error) {
-	ino, ok := inode(fd)
-	if !ok {
-		return nil, unix.EBADF
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if x, ok := e.list[ino]; ok {
-		return x.bo.Get(), nil
-	}
-	return nil, unix.EINVAL
-}
-
-// sweep drops exports of which only our own descriptor is left.
-func (e *exports) sweep() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if len(e.list) == 0 {
-		return
-	}
-	count := map[uint64]int{}
-	for _, fd := range openFDs() {
-		if ino, ok := inode(fd); ok {
-			if _, ok := e.list[ino]; ok {
-				count[ino]++
-			}
-		}
-	}
-	for ino, n := range count {
-		if n == 1 {
-			e.list[ino].bo.Put()
-			_ = unix.Close(e.list[ino].ours)
-			delete(e.list, ino)
-		}
-	}
-}
-
-// drop forgets all exports.
-func (e *exports) drop() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for ino, x := range e.list {
-		x.bo.Put()
-		_ = unix.Close(x.ours)
-		delete(e.list, ino)
-	}
-}
-
-// openFDs lists the process's descriptors.
-func openFDs() (out []int) {
-	dir, err := unix.Open("/proc/self/fd", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil
-	}
-	defer func() { _ = unix.Close(dir) }()
-	buf := make([]byte, 8192)
-	for {
-		n, err := unix.ReadDirent(dir, buf)
-		if err != nil || n <= 0 {
-			return out
-		}
-		_, _, names := unix.ParseDirent(buf[:n], -1, nil)
-		for _, s := range names {
-			if fd, err := strconv.Atoi(strings.TrimSpace(s)); err == nil && fd != dir {
-				out = append(out, fd)
-			}
-		}
-	}
-}
-
 // exportDmabuf is EXPORT_DMABUF.
 func (p *process) exportDmabuf(a *kfd.ExportDmabufArgs) error {
 	p.mu.Lock()
@@ -480,7 +368,15 @@ func (p *process) exportDmabuf(a *kfd.ExportDmabufArgs) error {
 func (p *process) getDmabufInfo(a *kfd.GetDmabufInfoArgs) error {
 	bo, err := p.drv.exports.find(int(a.DmabufFD))
 	if err != nil {
-		return unix.EINVAL
+		h, _, err := readShare(int(a.DmabufFD))
+		if err != nil {
+			return unix.EINVAL
+		}
+		a.GPUID, a.Size, a.MetadataSize, a.Flags = h.GPU, h.Size, 0, kfd.AllocGTT
+		if h.VRAM != 0 {
+			a.Flags = kfd.AllocVRAM
+		}
+		return nil
 	}
 	defer bo.Put()
 	for _, n := range p.drv.nodes {
@@ -513,7 +409,9 @@ func (p *process) importDmabuf(a *kfd.ImportDmabufArgs) error {
 	}
 	bo, err := p.drv.exports.find(int(a.DmabufFD))
 	if err != nil {
-		return unix.EINVAL
+		if bo, err = foreign(pd.node.dev, int(a.DmabufFD)); err != nil {
+			return unix.EINVAL
+		}
 	}
 	if bo.Dev != pd.node.dev && bo.Domain == amdgpu.VRAM {
 		// Only the device that owns the memory may import it as its own.
