@@ -24,6 +24,7 @@ func DoorC() (*doorc.Door, error) {
 	if err != nil {
 		return nil, err
 	}
+	forking(m)
 	return m.DoorC()
 }
 

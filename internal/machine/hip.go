@@ -2,16 +2,42 @@ package machine
 
 import (
 	"os"
+	"sync"
 
 	"github.com/pumice-gpu/pumice/runtime/clr"
 	"github.com/pumice-gpu/pumice/runtime/hsa"
 )
 
-// HSA builds the machine that this process's environment names, and opens Pumice's own HSA runtime on it: what stands behind libhsa-runtime64.
+// HSA is Pumice's own HSA runtime on the machine that this process's environment names: what stands behind libhsa-runtime64. It is opened at the first call of HSA
+// or HIP, once for the process: a program that calls both sees the same devices and memory.
 func HSA() (*hsa.Runtime, error) {
-	h, _, err := open()
-	return h, err
+	o := process()
+	return o.hsa, o.err
 }
+
+// HIP is Pumice's own HIP runtime on HSA's: what stands behind libamdhip64.
+func HIP() (*clr.Runtime, error) {
+	o := process()
+	if o.err != nil {
+		return nil, o.err
+	}
+	r := clr.NewFromEnv(o.hsa)
+	if o.machine.look != nil {
+		o.machine.look.runtime(r)
+	}
+	return r, nil
+}
+
+type opened struct {
+	hsa     *hsa.Runtime
+	machine *Machine
+	err     error
+}
+
+var process = sync.OnceValue(func() (o opened) {
+	o.hsa, o.machine, o.err = open()
+	return
+})
 
 func open() (*hsa.Runtime, *Machine, error) {
 	list := os.Getenv(GPUVariable)
@@ -26,6 +52,7 @@ func open() (*hsa.Runtime, *Machine, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	forking(m)
 	h, err := hsa.Open(m.Transport(), hsa.DefaultOptions())
 	if err != nil {
 		m.Close()
@@ -34,17 +61,4 @@ func open() (*hsa.Runtime, *Machine, error) {
 	find := h.CodeAt
 	ownCode.Store(&find)
 	return h, m, nil
-}
-
-// HIP is Pumice's own HIP runtime on HSA's: what stands behind libamdhip64.
-func HIP() (*clr.Runtime, error) {
-	h, m, err := open()
-	if err != nil {
-		return nil, err
-	}
-	r := clr.NewFromEnv(h)
-	if m.look != nil {
-		m.look.runtime(r)
-	}
-	return r, nil
 }

@@ -57,6 +57,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/pumice-gpu/pumice/internal/bigstack"
 	"github.com/pumice-gpu/pumice/runtime/clr"
 	"github.com/pumice-gpu/pumice/runtime/hip"
 )
@@ -72,8 +73,9 @@ var (
 	_        = [2048]byte{}[unsafe.Sizeof(hip.Thread{})] // the state fits
 )
 
-// api returns the API, made on first use.
+// api returns the API, made on first use. Every function that does more than look something up calls it first.
 func api() *hip.API {
+	bigstack.Reserve()
 	once.Do(func() {
 		clr.CopyHost = func(dst, src, n uint64) { C.pumice_move(ptr(dst), ptr(src), C.size_t(n)) }
 		clr.SetHost = func(dst uint64, v byte, n uint64) { C.pumice_set(ptr(dst), C.int(v), C.size_t(n)) }

@@ -35,6 +35,7 @@ import (
 
 	"github.com/pumice-gpu/pumice/abi/aql"
 	"github.com/pumice-gpu/pumice/abi/codeobj"
+	"github.com/pumice-gpu/pumice/internal/bigstack"
 	"github.com/pumice-gpu/pumice/runtime/hsa"
 )
 
@@ -57,6 +58,7 @@ var state struct {
 
 // rt is the open runtime, nil before hsa_init.
 func rt() *hsa.Runtime {
+	bigstack.Reserve()
 	state.mu.Lock()
 	defer state.mu.Unlock()
 	if state.refs == 0 {
@@ -67,6 +69,7 @@ func rt() *hsa.Runtime {
 
 //export hsa_init
 func hsa_init() int32 {
+	bigstack.Reserve()
 	state.mu.Lock()
 	defer state.mu.Unlock()
 	if state.rt == nil && state.err == nil {
@@ -224,6 +227,8 @@ func hsa_system_get_info(attr int32, p uintptr) int32 {
 		return put(p, b)
 	case 0x200:
 		return put(p, static("pumice"))
+	case 0x204, 0x205: // DMA-BUF, virtual memory management
+		return put(p, true)
 	case 0x201, 0x202: // SVM: by system pages, not offered through HSA yet
 		//fidelity: refused hsa_amd_svm_*: reported as not supported
 		return put(p, false)

@@ -22,6 +22,7 @@ import (
 	"unsafe"
 
 	"github.com/pumice-gpu/pumice/abi/aql"
+	"github.com/pumice-gpu/pumice/internal/bigstack"
 	"github.com/pumice-gpu/pumice/runtime/hsa"
 	"github.com/pumice-gpu/pumice/runtime/hsakmt"
 )
@@ -248,6 +249,7 @@ func hsa_queue_create(agent uint64, size uint32, typ int32, f, data unsafe.Point
 }
 
 func queue(p uintptr) *hsa.Queue {
+	bigstack.Reserve()
 	if v, found := queues.Load(uint64(p)); found {
 		return v.(*hsa.Queue)
 	}
@@ -279,7 +281,10 @@ func hsa_queue_inactivate(p uintptr) int32 {
 	return code(q.Inactivate())
 }
 
-func queueRecord(p uintptr) *aql.Queue { return (*aql.Queue)(ptr(uint64(p))) }
+func queueRecord(p uintptr) *aql.Queue {
+	bigstack.Reserve()
+	return (*aql.Queue)(ptr(uint64(p)))
+}
 
 //export hsa_queue_load_read_index
 func hsa_queue_load_read_index(p uintptr) uint64 {

@@ -72,8 +72,8 @@ static void open_library(void) {
     }
     sigset_t set, old;
     sigfillset(&set);
-    // Faults must reach whoever handles them, and Go's runtime itself uses URG and PROF.
-    static const int keep[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGURG, SIGPROF};
+    // Faults must reach whoever handles them.
+    static const int keep[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT};
     for (size_t i = 0; i < sizeof keep / sizeof *keep; i++) sigdelset(&set, keep[i]);
     pthread_sigmask(SIG_BLOCK, &set, &old);
     library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);

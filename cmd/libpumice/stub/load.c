@@ -55,15 +55,15 @@ void *real(const char *name) {
 void block_asynchronous(sigset_t *old) {
     sigset_t set;
     sigfillset(&set);
-    // Faults must reach whoever handles them, and Go's runtime itself uses URG and PROF.
-    static const int keep[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGURG, SIGPROF};
+    // Faults must reach whoever handles them.
+    static const int keep[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT};
     for (size_t i = 0; i < sizeof keep / sizeof *keep; i++) sigdelset(&set, keep[i]);
     pthread_sigmask(SIG_BLOCK, &set, old);
 }
 
 // Go's start adds SA_ONSTACK to every handler that is installed, and gives a thread that calls Go an alternate stack of
 // 32 KiB. The program did not write its handlers for that; and as asynchronous signals never arrive in Go code, Go does not
-// need it. So the flags are put back.
+// need it. So the flags are put back. Not for SIGPROF and SIGCHLD: Go unblocks them in all its threads.
 static void note_handlers(struct sigaction before[NSIG]) {
     for (int i = 1; i < NSIG; i++)
         if (sigaction(i, NULL, &before[i]) < 0) before[i].sa_handler = SIG_DFL;
@@ -74,7 +74,7 @@ static void restore_handlers(const struct sigaction before[NSIG]) {
     pthread_sigmask(SIG_SETMASK, NULL, &blocked);
     for (int i = 1; i < NSIG; i++) {
         struct sigaction now;
-        if (sigismember(&blocked, i) == 1 && !(before[i].sa_flags & SA_ONSTACK) && before[i].sa_handler != SIG_DFL &&
+        if (i != SIGPROF && i != SIGCHLD && sigismember(&blocked, i) == 1 && !(before[i].sa_flags & SA_ONSTACK) && before[i].sa_handler != SIG_DFL &&
             before[i].sa_handler != SIG_IGN && sigaction(i, NULL, &now) == 0 && now.sa_handler == before[i].sa_handler &&
             now.sa_flags & SA_ONSTACK)
             sigaction(i, &before[i], NULL);

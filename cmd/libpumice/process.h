@@ -1,0 +1,3 @@
+// See process.c.
+void process_settle_signals(void);
+void process_watch_forks(void);

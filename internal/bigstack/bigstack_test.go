@@ -1,0 +1,9 @@
+package bigstack
+
+import "testing"
+
+func BenchmarkReserve(b *testing.B) {
+	for b.Loop() {
+		Reserve()
+	}
+}
