@@ -217,21 +217,27 @@ func (t *TLB) Lookup(va uint64, a Access) (unsafe.Pointer, int, *Fault) {
 	return t.fill(va, a)
 }
 
+// ahead is how many pages one miss fills when they follow in host memory too: most accesses go on upward.
+const ahead = 16
+
 func (t *TLB) fill(va uint64, a Access) (unsafe.Pointer, int, *Fault) {
-	host, _, rights, f := t.space.Translate(va, a)
+	host, n, rights, f := t.space.Translate(va, a)
 	if f != nil {
 		return nil, 0, f
 	}
-	page := va >> PageShift
-	e := &t.Entries[Index(page)]
-	*e = Entry{Delta: uint64(uintptr(host)) - va}
-	if rights&Read != 0 {
-		e.R = page + 1
+	in := va & (PageSize - 1)
+	page, delta := va>>PageShift, uint64(uintptr(host))-va
+	for i := range min((in+n)>>PageShift, ahead) {
+		e := &t.Entries[Index(page+i)]
+		*e = Entry{Delta: delta}
+		if rights&Read != 0 {
+			e.R = page + i + 1
+		}
+		if rights&Write != 0 {
+			e.W = page + i + 1
+		}
 	}
-	if rights&Write != 0 {
-		e.W = page + 1
-	}
-	return host, PageSize - int(va&(PageSize-1)), nil
+	return host, PageSize - int(in), nil
 }
 
 // hostPointer turns an address outside the Go heap into a pointer.

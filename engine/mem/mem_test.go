@@ -24,14 +24,14 @@ func (f *flat) Translate(va uint64, a mem.Access) (unsafe.Pointer, uint64, mem.A
 	if f.off.Load() || va < f.base || va >= f.base+uint64(len(f.buf)) {
 		return nil, 0, 0, &mem.Fault{VA: va, Access: a, Kind: mem.FaultNotPresent}
 	}
-	rights := mem.Read | mem.Write
+	rights, end := mem.Read|mem.Write, min(f.base+uint64(len(f.buf)), f.roFrom)
 	if va >= f.roFrom {
-		rights = mem.Read
+		rights, end = mem.Read, f.base+uint64(len(f.buf))
 	}
 	if a&^rights != 0 {
 		return nil, 0, 0, &mem.Fault{VA: va, Access: a, Kind: mem.FaultReadOnly}
 	}
-	return unsafe.Pointer(&f.buf[va-f.base]), f.base + uint64(len(f.buf)) - va, rights, nil
+	return unsafe.Pointer(&f.buf[va-f.base]), end - va, rights, nil
 }
 
 func newSpace(pages int) (*mem.Space, *flat) {
