@@ -15,7 +15,7 @@ import (
 // it is complete: its header becomes INVALID again and read_dispatch_id moves. The slot is kept until then because a kernel
 // reads its own dispatch packet. A packet with the barrier bit is taken when all before it are complete.
 type aqlQueue struct {
-	cuMask  atomic.Pointer[[8]uint32] // COMPUTE_STATIC_THREAD_MGMT: CUs that may be used, by shader engine
+	shaderState
 	q       *queue
 	ring    uint64 // VA
 	n       uint64 // packets
@@ -27,8 +27,12 @@ type aqlQueue struct {
 	flight  []*packet
 	polling bool
 	scratch bool // a scratch request is out
+}
 
-	slots scratchSlots
+// shaderState is what the waves of a compute queue depend on.
+type shaderState struct {
+	cuMask atomic.Pointer[[8]uint32] // COMPUTE_STATIC_THREAD_MGMT: CUs that may be used, by shader engine
+	slots  scratchSlots
 }
 
 // packet is a packet that was taken and is not retired.

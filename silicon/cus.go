@@ -284,7 +284,7 @@ func (c *cus) take(g *group, o outcome) *dispatch {
 	case groupFinished:
 		c.units[g.unit] = c.units[g.unit].minus(k.cost)
 		if k.perWave > 0 {
-			k.aql.slots.free = append(k.aql.slots.free, g.scratch...)
+			k.shader.slots.free = append(k.shader.slots.free, g.scratch...)
 		}
 		s.resident--
 		s.turns = 0
@@ -363,11 +363,11 @@ func (c *cus) enabled(mask *[8]uint32, unit int) bool {
 // place starts the next work-group of k if a unit has room; called with mu held.
 func (c *cus) place(k *dispatch) *group {
 	s := &k.sched
-	if k.perWave > 0 && len(k.aql.slots.free) < k.waves {
+	if k.perWave > 0 && len(k.shader.slots.free) < k.waves {
 		return nil
 	}
 	unit := -1
-	mask := k.aql.cuMask.Load()
+	mask := k.shader.cuMask.Load()
 	for i := range c.units {
 		u := (c.cursor + i) % len(c.units)
 		if !c.enabled(mask, u) {
@@ -395,9 +395,9 @@ func (c *cus) place(k *dispatch) *group {
 	c.cursor = unit + 1
 	c.units[unit] = c.units[unit].plus(k.cost)
 	if k.perWave > 0 {
-		f := k.aql.slots.free
+		f := k.shader.slots.free
 		g.scratch = append(g.scratch[:0], f[len(f)-k.waves:]...)
-		k.aql.slots.free = f[:len(f)-k.waves]
+		k.shader.slots.free = f[:len(f)-k.waves]
 	}
 	g.unit, g.fresh, g.ended = unit, true, 0
 	g.index, g.share = s.share(k, len(c.workers))
@@ -454,7 +454,7 @@ func (c *cus) discard(k *dispatch) {
 		for _, g := range l {
 			c.units[g.unit] = c.units[g.unit].minus(k.cost)
 			if k.perWave > 0 {
-				k.aql.slots.free = append(k.aql.slots.free, g.scratch...)
+				k.shader.slots.free = append(k.shader.slots.free, g.scratch...)
 			}
 			c.dev.pool.put(g.block, k.block)
 		}

@@ -15,7 +15,8 @@ const MaxWorkgroup = 1024
 type dispatch struct {
 	DispatchInfo
 	q      *queue
-	aql    *aqlQueue
+	aql    *aqlQueue // nil: launched by PM4
+	shader *shaderState
 	packet *packet
 	vm     *vm
 	state  *vmState
@@ -64,13 +65,6 @@ func (a *aqlQueue) dispatch(p aql.DispatchPacket, slot uint64, x *packet) (taken
 			return false, refuse(aql.ErrInvalidDim, "dispatch %d: grid %v, work-group %v: a size is 0", a.next, grid, wg)
 		}
 	}
-	items := uint64(wg[0]) * uint64(wg[1]) * uint64(wg[2])
-	if items > MaxWorkgroup {
-		return false, refuse(aql.ErrGroupTooLarge, "dispatch %d: work-group %v has %d work-items, more than %d", a.next, wg, items, MaxWorkgroup)
-	}
-	if p.GroupSegmentSize > uint32(d.profile.Shape.LDSPerCU) {
-		return false, refuse(aql.ErrInvalidGroupMem, "dispatch %d: %d bytes of LDS for a work-group, more than %d", a.next, p.GroupSegmentSize, d.profile.Shape.LDSPerCU)
-	}
 	if p.KernelObject == 0 || p.KernelObject&63 != 0 {
 		return false, refuse(aql.ErrInvalidCode, "dispatch %d: kernel object %#x", a.next, p.KernelObject)
 	}
@@ -88,38 +82,10 @@ func (a *aqlQueue) dispatch(p aql.DispatchPacket, slot uint64, x *packet) (taken
 	if err != nil {
 		return false, refuse(aql.ErrInvalidCode, "dispatch %d: %v", a.next, err)
 	}
-	k := &dispatch{q: q, aql: a, packet: x, vm: q.vm, state: q.vm.ctx.Load(), target: d.cus.target, desc: desc, slot: slot, record: a.record, completion: p.CompletionSignal}
-	if k.state == nil {
-		return false, refuse(aql.ErrInvalidCode, "dispatch %d: VMID %d is off", a.next, q.vm.id)
-	}
-	k.lanes = 64
-	if desc.Wavefront32() {
-		k.lanes = 32
-	}
-	if k.lanes == 32 && !k.target.Wave32 {
-		return false, refuse(aql.ErrInvalidCode, "dispatch %d: a wave32 kernel on %s", a.next, k.target.Name)
-	}
-	k.target = k.target.Wave(k.lanes)
-	k.nvgpr, k.nacc = int(desc.ArchVGPRs(d.cus.proc)), int(desc.AccVGPRs(d.cus.proc))
-	k.waves = (int(items) + k.lanes - 1) / k.lanes
-	k.lds = int(p.GroupSegmentSize+511) &^ 511
-	k.stateSize = (wave.StateSize(k.lanes, k.nvgpr, k.nacc) + 63) &^ 63
-	k.block = k.waves*k.stateSize + k.lds + 256
-	k.private = p.PrivateSegmentSize
-	k.total = 1
-	waves := uint64(1)
-	for i := range 3 {
-		k.groups[i] = uint32((uint64(grid[i]) + uint64(wg[i]) - 1) / uint64(wg[i]))
-		hi := k.total * uint64(k.groups[i])
-		if k.groups[i] != 0 && hi/uint64(k.groups[i]) != k.total {
-			return false, refuse(aql.ErrInvalidDim, "dispatch %d: grid %v is too large", a.next, grid)
-		}
-		k.total = hi
-	}
-	waves = k.total * uint64(k.waves)
-	k.cost = d.cus.costOf(k)
-	if !d.cus.fits(k.cost) {
-		return false, refuse(aql.ErrOutOfRegisters, "dispatch %d: %d waves of %d VGPRs and %d bytes of LDS do not fit a compute unit", a.next, k.waves, k.nvgpr+k.nacc, k.lds)
+	k := &dispatch{q: q, aql: a, shader: &a.shaderState, packet: x, desc: desc, slot: slot, record: a.record, private: p.PrivateSegmentSize,
+		completion: p.CompletionSignal}
+	if err := k.size(a.next, grid, wg, p.GroupSegmentSize); err != nil {
+		return false, err
 	}
 	if k.private > 0 {
 		bytes := (uint64(k.private)*uint64(k.lanes) + 1023) &^ 1023
@@ -145,6 +111,57 @@ func (a *aqlQueue) dispatch(p aql.DispatchPacket, slot uint64, x *packet) (taken
 	if desc.KernargPreloadLength() > 0 {
 		entry += 256
 	}
+	k.KernelObject, k.Kernarg = p.KernelObject, p.KernargAddress
+	k.start(a.next, entry, grid, wg)
+	return true, nil
+}
+
+// size works out what a work-group needs, from k.desc and k.private.
+func (k *dispatch) size(index uint64, grid, wg [3]uint32, lds uint32) error {
+	q, d := k.q, k.q.dev
+	items := uint64(wg[0]) * uint64(wg[1]) * uint64(wg[2])
+	if items > MaxWorkgroup {
+		return refuse(aql.ErrGroupTooLarge, "dispatch %d: work-group %v has %d work-items, more than %d", index, wg, items, MaxWorkgroup)
+	}
+	if lds > uint32(d.profile.Shape.LDSPerCU) {
+		return refuse(aql.ErrInvalidGroupMem, "dispatch %d: %d bytes of LDS for a work-group, more than %d", index, lds, d.profile.Shape.LDSPerCU)
+	}
+	k.vm, k.state, k.target = q.vm, q.vm.ctx.Load(), d.cus.target
+	if k.state == nil {
+		return refuse(aql.ErrInvalidCode, "dispatch %d: VMID %d is off", index, q.vm.id)
+	}
+	k.lanes = 64
+	if k.desc.Wavefront32() {
+		k.lanes = 32
+	}
+	if k.lanes == 32 && !k.target.Wave32 {
+		return refuse(aql.ErrInvalidCode, "dispatch %d: a wave32 kernel on %s", index, k.target.Name)
+	}
+	k.target = k.target.Wave(k.lanes)
+	k.nvgpr, k.nacc = int(k.desc.ArchVGPRs(d.cus.proc)), int(k.desc.AccVGPRs(d.cus.proc))
+	k.waves = (int(items) + k.lanes - 1) / k.lanes
+	k.lds = int(lds+511) &^ 511
+	k.stateSize = (wave.StateSize(k.lanes, k.nvgpr, k.nacc) + 63) &^ 63
+	k.block = k.waves*k.stateSize + k.lds + 256
+	k.total = 1
+	for i := range 3 {
+		k.groups[i] = uint32((uint64(grid[i]) + uint64(wg[i]) - 1) / uint64(wg[i]))
+		hi := k.total * uint64(k.groups[i])
+		if k.groups[i] != 0 && hi/uint64(k.groups[i]) != k.total {
+			return refuse(aql.ErrInvalidDim, "dispatch %d: grid %v is too large", index, grid)
+		}
+		k.total = hi
+	}
+	k.cost = d.cus.costOf(k)
+	if !d.cus.fits(k.cost) {
+		return refuse(aql.ErrOutOfRegisters, "dispatch %d: %d waves of %d VGPRs and %d bytes of LDS do not fit a compute unit", index, k.waves, k.nvgpr+k.nacc, k.lds)
+	}
+	return nil
+}
+
+// start hands k, whose user SGPRs are laid out, to the compute units.
+func (k *dispatch) start(index, entry uint64, grid, wg [3]uint32) {
+	q, d, desc := k.q, k.q.dev, &k.desc
 	k.mode = desc.ModeBits()
 	if d.cus.proc.Major < 12 {
 		if desc.DX10Clamp() {
@@ -166,10 +183,11 @@ func (a *aqlQueue) dispatch(p aql.DispatchPacket, slot uint64, x *packet) (taken
 		k.status |= statusTrapEn
 	}
 	k.proto = newProto(k)
+	object, kernarg := k.KernelObject, k.Kernarg
 	k.DispatchInfo = DispatchInfo{
-		Queue: q.id, Doorbell: q.doorbell, VMID: q.vm.id, PASID: k.state.PASID, PacketIndex: a.next,
-		KernelObject: p.KernelObject, Entry: entry, Grid: grid, Workgroup: wg, Kernarg: p.KernargAddress,
-		LDS: uint32(k.lds), Private: k.private, Lanes: k.lanes, VGPRs: k.nvgpr + k.nacc, Waves: waves, Begin: x.start,
+		Queue: q.id, Doorbell: q.doorbell, VMID: q.vm.id, PASID: k.state.PASID, PacketIndex: index,
+		KernelObject: object, Entry: entry, Grid: grid, Workgroup: wg, Kernarg: kernarg,
+		LDS: uint32(k.lds), Private: k.private, Lanes: k.lanes, VGPRs: k.nvgpr + k.nacc, Waves: k.total * uint64(k.waves), Begin: k.packet.start,
 	}
 	k.ids = *newItemIDs(k, wg)
 	q.pending = append(q.pending, k)
@@ -177,7 +195,6 @@ func (a *aqlQueue) dispatch(p aql.DispatchPacket, slot uint64, x *packet) (taken
 		h(&k.DispatchInfo)
 	}
 	d.cus.add(k)
-	return true, nil
 }
 
 // userSGPRs lays out what COMPUTE_USER_DATA gives every wave, dense in the order of the property bits.

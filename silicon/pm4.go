@@ -18,8 +18,35 @@ type pm4Machine struct {
 	// drain reports whether everything dispatched before has ended; nil means yes.
 	drain func() bool
 	// launch starts a DISPATCH_DIRECT; nil refuses it.
-	launch func(dim [3]uint32, initiator uint32) error
+	launch func(dim [3]uint32, initiator uint32) (wait bool, err error)
 	depth  int
+	// ring: buffers go to frames, where packets that wait can be taken up again; otherwise they are carried out at once.
+	ring   bool
+	frames []frame
+}
+
+// frame is an indirect buffer under way.
+type frame struct {
+	w  []uint32
+	at int
+}
+
+// next carries out the next packet of the innermost indirect buffer. Before, it removes those that have come to their end; done says that
+// there was none other.
+func (m *pm4Machine) next() (done, wait bool, err error) {
+	for n := len(m.frames); n > 0 && m.frames[n-1].at == len(m.frames[n-1].w); n-- {
+		m.frames = m.frames[:n-1]
+	}
+	if len(m.frames) == 0 {
+		return true, false, nil
+	}
+	i := len(m.frames) - 1
+	f := m.frames[i]
+	n, wait, err := m.packet(f.w[f.at:])
+	if !wait && err == nil {
+		m.frames[i].at += n
+	}
+	return false, wait, err
 }
 
 // run carries out a buffer of packets that cannot be interrupted: wait means that a packet waits, and nothing before it that must not be
@@ -99,7 +126,7 @@ func (m *pm4Machine) packet(w []uint32) (n int, wait bool, err error) {
 		if m.launch == nil {
 			return 0, false, refuse(aql.ErrPacketFormat, "PM4 DISPATCH_DIRECT in an AQL queue")
 		}
-		err = m.launch([3]uint32{b[0], b[1], b[2]}, b[3])
+		wait, err = m.launch([3]uint32{b[0], b[1], b[2]}, b[3])
 	default:
 		return 0, false, refuse(aql.ErrPacketFormat, "PM4 packet %#08x: operation %#x (%s) is not implemented", w[0], uint8(h.Op()), h.Op())
 	}
@@ -109,12 +136,16 @@ func (m *pm4Machine) packet(w []uint32) (n int, wait bool, err error) {
 func (m *pm4Machine) drained() bool { return m.drain == nil || m.drain() }
 
 func (m *pm4Machine) indirect(ib pm4.IndirectBuffer) (wait bool, err error) {
-	if m.depth >= 4 {
-		return false, refuse(aql.ErrPacketFormat, "PM4 INDIRECT_BUFFER nested %d deep", m.depth+1)
+	if m.depth+len(m.frames) >= 4 {
+		return false, refuse(aql.ErrPacketFormat, "PM4 INDIRECT_BUFFER nested %d deep", m.depth+len(m.frames)+1)
 	}
 	w := make([]uint32, ib.Dwords)
 	if err := m.q.vm.read(ib.Addr, bytesOf(w)); err != nil {
 		return false, err
+	}
+	if m.ring {
+		m.frames = append(m.frames, frame{w: w})
+		return false, nil
 	}
 	m.depth++
 	defer func() { m.depth-- }()
@@ -192,8 +223,13 @@ func (m *pm4Machine) copyData(c pm4.CopyData) (err error) {
 }
 
 // pm4Queue fetches PM4 from a ring. Its pointers count dwords; the doorbell's value is the write pointer.
+//
+// As on the chip, whose prefetch parser runs ahead of its micro engine, the read pointer says what has been fetched, not what has been
+// carried out.
 type pm4Queue struct {
+	shaderState
 	q       *queue
+	fetched []uint32 // and not carried out
 	ring    uint64
 	words   uint64
 	wptrVA  uint64
@@ -212,7 +248,7 @@ func newPM4(q *queue, c *mqd.Compute) (runner, error) {
 		p.rptr = c.Wptr - back
 	}
 	p.wptr = p.rptr
-	p.m = pm4Machine{q: q, regs: &p.regs, drain: func() bool { return len(q.pending) == 0 }, launch: p.launch}
+	p.m = pm4Machine{q: q, regs: &p.regs, drain: func() bool { return len(q.pending) == 0 }, launch: p.launch, ring: true}
 	p.load(c)
 	return p, nil
 }
@@ -227,6 +263,7 @@ func (p *pm4Queue) reload() error {
 
 func (p *pm4Queue) load(c *mqd.Compute) {
 	p.ring, p.words, p.wptrVA, p.q.rptr = c.RingBase, uint64(c.RingBytes)/4, c.WptrAddr, c.RptrAddr
+	p.cuMask.Store(&c.CUMask)
 	if p.wptrVA != 0 {
 		if w, err := p.q.vm.load64(p.wptrVA); err == nil && w > p.wptr && w-p.rptr <= p.words {
 			p.wptr = w
@@ -236,7 +273,7 @@ func (p *pm4Queue) load(c *mqd.Compute) {
 
 func (p *pm4Queue) waits() bool      { return p.polling }
 func (p *pm4Queue) busy() bool       { return len(p.q.pending) > 0 }
-func (p *pm4Queue) position() uint64 { return p.rptr * 4 }
+func (p *pm4Queue) position() uint64 { return (p.rptr - uint64(len(p.fetched))) * 4 }
 
 func (p *pm4Queue) save() {
 	w := unsafe.Slice((*uint32)(p.q.mqd), mqd.ComputeWords)
@@ -251,31 +288,34 @@ func (p *pm4Queue) step(bool) (more bool, err error) {
 		}
 		p.wptr = bell
 	}
-	for p.rptr < p.wptr && !p.q.stopped {
-		avail := p.wptr - p.rptr
-		var head [1]uint32
-		if err := p.fetch(head[:]); err != nil {
-			return false, err
-		}
-		n := uint64(pm4.Header(head[0]).Dwords())
-		if n > avail {
-			return false, refuse(aql.ErrPacketFormat, "PM4 packet %#08x of %d dwords, the ring has %d", head[0], n, avail)
-		}
+	if n := p.wptr - p.rptr; p.rptr < p.wptr && !p.q.stopped {
 		w := make([]uint32, n)
 		if err := p.fetch(w); err != nil {
 			return false, err
 		}
-		_, wait, err := p.m.packet(w)
+		p.fetched = append(p.fetched, w...)
+		p.rptr = p.wptr
+		if err := p.q.vm.store32(p.q.rptr, uint32(p.rptr%p.words)); err != nil {
+			return false, err
+		}
+	}
+	for !p.q.stopped {
+		done, wait, err := p.m.next()
+		if done {
+			if len(p.fetched) == 0 {
+				return false, nil
+			}
+			var n int
+			if n, wait, err = p.m.packet(p.fetched); err == nil && !wait {
+				p.fetched = p.fetched[n:]
+			}
+		}
 		if err != nil {
 			return false, err
 		}
 		if wait {
 			p.polling = true
 			return false, nil
-		}
-		p.rptr += n
-		if err := p.q.vm.store32(p.q.rptr, uint32(p.rptr%p.words)); err != nil {
-			return false, err
 		}
 	}
 	return false, nil
@@ -292,10 +332,4 @@ func (p *pm4Queue) fetch(w []uint32) error {
 		w, at = w[n:], at+n
 	}
 	return nil
-}
-
-// launch is DISPATCH_DIRECT from the queue's registers.
-func (p *pm4Queue) launch(dim [3]uint32, initiator uint32) error {
-	//fidelity: refused pm4-dispatch-direct: ROCm's compute queues launch by AQL; raw dispatches from registers have no user
-	return refuse(aql.ErrPacketFormat, "PM4 DISPATCH_DIRECT is not implemented")
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/pumice-gpu/pumice/abi/pm4"
 	"github.com/pumice-gpu/pumice/abi/sdma"
 	"github.com/pumice-gpu/pumice/engine/ir"
+	"github.com/pumice-gpu/pumice/engine/isa"
 	"github.com/pumice-gpu/pumice/engine/wave"
 )
 
@@ -43,7 +44,8 @@ func (r *rig) ringQueue(class QueueClass, slot int) *ringQueue {
 		err = (&mqd.SDMA{RingBase: ringVA, RingBytes: 4096, RptrAddr: ptrVA, WptrAddr: ptrVA + 8, DoorbellDword: q.dword, VMID: rigVMID, Active: true}).Encode(r.d.mqdGen, q.mqd)
 	} else {
 		q.unit = 4
-		err = (&mqd.Compute{RingBase: ringVA, RingBytes: 4096, RptrAddr: ptrVA, WptrAddr: ptrVA + 8, DoorbellDword: q.dword, VMID: rigVMID, Active: true}).Encode(r.d.mqdGen, q.mqd)
+		err = (&mqd.Compute{RingBase: ringVA, RingBytes: 4096, RptrAddr: ptrVA, WptrAddr: ptrVA + 8, DoorbellDword: q.dword, VMID: rigVMID, Active: true,
+			CUMask: r.cuMask}).Encode(r.d.mqdGen, q.mqd)
 	}
 	if err != nil {
 		r.t.Fatal(err)
@@ -209,8 +211,9 @@ func TestPM4(t *testing.T) {
 	if *word(32) != 0 {
 		t.Fatal("WAIT_REG_MEM passed")
 	}
+	q.wait() // the packets are fetched all the same
 	atomic.StoreUint64(word(24), 0x19)
-	q.wait()
+	r.until(func() bool { return atomic.LoadUint64(word(32)) != 0 }, "RELEASE_MEM")
 	if *word(0) != 2<<32|1 || *word(8) != 3 || *word(16) != 2<<32|6 || *word(32) != 0x1234567890 || r.e.inval.Load() != 1 {
 		t.Errorf("% x", mem[:40])
 	}
@@ -218,6 +221,51 @@ func TestPM4(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	q.submit([]uint32{0xc0001f00, 0})
+	if f := <-r.qfault; f.Text == "" {
+		t.Errorf("%+v", f)
+	}
+}
+
+// TestPM4Dispatch launches from registers, out of an indirect buffer whose later packets wait for the waves: it must not start anew.
+func TestPM4Dispatch(t *testing.T) {
+	r := newRig(t, "mi210", 1)
+	q := r.ringQueue(Compute, 3)
+	va, mem := r.alloc(4096)
+	word := func(o int) *uint64 { return (*uint64)(unsafe.Pointer(&mem[o])) }
+	release := make(chan bool)
+	var groups, wrong atomic.Int64
+	code := r.kernel(desc(64), func(w *wave.Wave) ir.Exit {
+		if w.S[0] != 11 || w.S[1] != 12 || w.S[2] != 13 || w.S[3] != w.S[isa.SRegTTMP0+8] || w.Lanes != 64 {
+			wrong.Add(1)
+		}
+		groups.Add(1)
+		<-release
+		return ir.ExitEndPgm
+	}) + 256
+	d := desc(64)
+	d.RSRC2 = 3<<1 | 1<<7
+	set := func(w []uint32, reg int, v ...uint32) []uint32 {
+		return append(append(w, uint32(pm4.Type3(pm4.OpSetShReg, len(v)+1)), uint32(reg-pm4.ShRegBase)), v...)
+	}
+	ib := set(nil, pm4.ComputeStartX, 0, 0, 0, 64, 1, 1)
+	ib = set(ib, pm4.ComputePgmLo, uint32(code>>8), uint32(code>>40))
+	ib = set(ib, pm4.ComputePgmRsrc1, d.RSRC1, d.RSRC2)
+	ib = set(ib, pm4.ComputeUserData0, 11, 12, 13)
+	ib = append(ib, uint32(pm4.Type3(pm4.OpDispatchDirect, 4)), 3, 1, 1, pm4.DispatchShaderEnable)
+	ib = pm4.ReleaseMem{Addr: va, DataSel: pm4.Data64, Data: 7}.Append(ib)
+	ib = pm4.WaitRegMem{Func: 3, Memory: true, Addr: va, Ref: 7, Mask: 0xff}.Append(ib)
+	ibVA, b := r.alloc(4096)
+	copy(b, bytesOf(ib))
+	w := pm4.IndirectBuffer{Addr: ibVA, Dwords: uint32(len(ib))}.Append(nil)
+	w = pm4.ReleaseMem{Addr: va + 8, DataSel: pm4.Data64, Data: 8}.Append(w)
+	q.submit(w)
+	q.wait()
+	close(release)
+	r.until(func() bool { return atomic.LoadUint64(word(8)) == 8 }, "the second RELEASE_MEM")
+	if groups.Load() != 3 || wrong.Load() != 0 || *word(0) != 7 {
+		t.Errorf("%d work-groups, %d with wrong registers; %d", groups.Load(), wrong.Load(), *word(0))
+	}
+	q.submit(append(set(nil, pm4.ComputeStartX, 1), uint32(pm4.Type3(pm4.OpDispatchDirect, 4)), 3, 1, 1, pm4.DispatchShaderEnable))
 	if f := <-r.qfault; f.Text == "" {
 		t.Errorf("%+v", f)
 	}

@@ -286,13 +286,17 @@ const (
 	ComputePgmRsrc1          = 0x2e12
 	ComputePgmRsrc2          = 0x2e13
 	ComputeTmpringSize       = 0x2e18
-	ComputePgmRsrc3          = 0x2e28 // gfx10 on; 0x2e2d on gfx90a
+	ComputeScratchBaseLo     = 0x2e10 // COMPUTE_DISPATCH_SCRATCH_BASE: address >> 8
+	ComputeScratchBaseHi     = 0x2e11
+	ComputePgmRsrc3          = 0x2e28 // gfx10 on
+	ComputePgmRsrc3GFX9      = 0x2e2d // gfx90a, gfx94x
 	ComputeUserData0         = 0x2e40
 	ShRegEnd                 = 0x3000
 )
 
 // Bits of COMPUTE_DISPATCH_INITIATOR.
 const (
-	DispatchShaderEnable = 1 << 0
-	DispatchWave32       = 1 << 15
+	DispatchShaderEnable     = 1 << 0
+	DispatchThreadDimensions = 1 << 5 // dimensions are work-items, else work-groups
+	DispatchWave32           = 1 << 15
 )
