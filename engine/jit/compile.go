@@ -18,9 +18,10 @@ type Program struct {
 	helpers int // operations left to the evaluator
 	Marks   []Mark
 	Listing []Line
+	Cold    int    // offset of the code that is seldom run: exits to helpers, fuel
 	ID      uint32 // of a sampler's, or 0
-	nvgpr   int // registers it needs
-	loops   int // blocks that run strip after strip
+	nvgpr   int    // registers it needs
+	loops   int    // blocks that run strip after strip
 	// slots tells where each value lives that a helper operation reads or writes.
 	slots map[ir.ID]*helperInfo
 }
@@ -165,6 +166,7 @@ func (c *compiler) compile(f *ir.Func) (*Program, error) {
 		c.a.Bind(c.labels[i])
 		c.block(b)
 	}
+	c.p.Cold = c.a.Len()
 	for i := 0; i < len(c.tails); i++ {
 		c.tails[i]()
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"sync"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -28,19 +27,14 @@ func Supported() bool { return rt.CPU.AVX512 && rt.CPU.POPCNTD && rt.CPU.VBMI2 &
 const sliceFuel = 20_000
 
 // Engine compiles; it implements engine.Engine. What it cannot compile, the interpreter runs.
-//
-// Lock order: mu is a leaf.
 type Engine struct {
-	cache  *code.Cache
-	interp *interp.Engine
-	mem    rt.CodeMemory
-	perf   *rt.PerfMap
-
+	cache            *code.Cache
+	interp           *interp.Engine
+	mem              rt.CodeMemory
 	compiled, failed atomic.Uint64
 	nanos            atomic.Uint64
 
-	mu   sync.Mutex
-	dump func(f *ir.Func, p *Program, addr uintptr) // guarded by mu
+	tools Tools // immutable once there are workers
 }
 
 // New returns a compiling engine; it fails where code cannot be run (no AVX-512, no executable memory).
@@ -60,15 +54,8 @@ func NewWith(c *code.Cache) (*Engine, error) {
 	return e, nil
 }
 
-// SetPerfMap makes the engine name its code for Linux perf.
-func (e *Engine) SetPerfMap(p *rt.PerfMap) { e.perf = p }
-
-// SetDump makes the engine hand every compiled function to f.
-func (e *Engine) SetDump(f func(f *ir.Func, p *Program, addr uintptr)) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.dump = f
-}
+// SetTools makes t look on; it is called before there are workers.
+func (e *Engine) SetTools(t Tools) { e.tools = t }
 
 // Name implements engine.Engine.
 func (e *Engine) Name() string { return "jit" }
@@ -101,7 +88,8 @@ func (e *Engine) build(f *ir.Func) (r any) {
 		return err
 	}
 	start := time.Now()
-	p, err := Compile(f)
+	t := &e.tools
+	p, err := CompileWith(f, Options{Listing: t.Listing, Sample: t.Sampler != nil})
 	if err != nil {
 		e.failed.Add(1)
 		return err
@@ -113,12 +101,13 @@ func (e *Engine) build(f *ir.Func) (r any) {
 	}
 	e.compiled.Add(1)
 	e.nanos.Add(uint64(time.Since(start)))
-	e.perf.Add(ip.code.Addr(), len(p.Code), fmt.Sprintf("%s:%#x", f.Target, f.PC))
-	e.mu.Lock()
-	dump := e.dump
-	e.mu.Unlock()
-	if dump != nil {
-		dump(f, p, ip.code.Addr())
+	if t.Sampler != nil {
+		// A function without a number is not seen, and that is all.
+		p.ID, _ = t.Sampler.add(f)
+	}
+	t.Perf.Add(ip.code.Addr(), len(p.Code), fmt.Sprintf("%s:%#x", f.Target, f.PC))
+	if t.Compiled != nil {
+		t.Compiled(f, p, ip.code.Addr())
 	}
 	return ip
 }
@@ -128,6 +117,9 @@ func (e *Engine) NewWorker() engine.Worker {
 	tlb := mem.NewTLB()
 	k := &Worker{e: e, local: e.cache.NewLocal(), tlb: tlb}
 	k.m = machine{tlb: tlb, slow: &opSlow{run: interp.NewOpRunner(tlb)}}
+	if s := e.tools.Sampler; s != nil {
+		k.m.sampler, k.m.page = s, s.page()
+	}
 	return k
 }
 

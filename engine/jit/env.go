@@ -2,13 +2,18 @@ package jit
 
 import (
 	"github.com/pumice-gpu/pumice/engine/ir"
-	"github.com/pumice-gpu/pumice/engine/jit/rt"
 	"github.com/pumice-gpu/pumice/engine/jit/x86"
 )
 
 // MODE says for f32, and for f64 and f16 together, whether denormal inputs and results are zeros; MXCSR says it for
 // everything. So a region has one environment: operations that want another one begin a new region, and a region whose
 // environment is not the Program's switches MXCSR around itself. Tininess is judged after rounding by both machines.
+
+// MXCSR bits: denormal inputs, denormal results are zeros.
+const (
+	mxcsrDAZ = 1 << 6
+	mxcsrFTZ = 1 << 15
+)
 
 // floatEnv is what v wants of MXCSR's DAZ and FTZ bits. Operations that work under any setting are not sensitive; ok is
 // false for those that no setting does right.
@@ -59,10 +64,10 @@ func floatEnv(v *ir.Value) (env uint32, sensitive, ok bool) {
 		return 0, false, !in && !out
 	}
 	if in {
-		env |= rt.MXCSRDAZ
+		env |= mxcsrDAZ
 	}
 	if out {
-		env |= rt.MXCSRFTZ
+		env |= mxcsrFTZ
 	}
 	return env, true, true
 }
@@ -78,7 +83,7 @@ func (c *compiler) regionEnv(ops []ir.ID) (env uint32, set bool) {
 }
 
 // envOf is MXCSR for an environment.
-func (c *compiler) envOf(env uint32) uint32 { return c.p.MXCSR&^(rt.MXCSRDAZ|rt.MXCSRFTZ) | env }
+func (c *compiler) envOf(env uint32) uint32 { return c.p.MXCSR&^(mxcsrDAZ|mxcsrFTZ) | env }
 
 // enterEnv switches MXCSR for a region; the result undoes it.
 func (c *compiler) enterEnv(ops []ir.ID) (leave func()) {

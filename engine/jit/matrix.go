@@ -253,7 +253,7 @@ func (c *compiler) matrixOp(id ir.ID, v *ir.Value) (ok bool) {
 	const L = x86.L512
 	m := x.m
 	if x.kind == matFlush {
-		a.Ldmxcsr(x86.ML(a.Const32(c.p.MXCSR|rt.MXCSRDAZ|rt.MXCSRFTZ), 0))
+		a.Ldmxcsr(x86.ML(a.Const32(c.p.MXCSR|mxcsrDAZ|mxcsrFTZ), 0))
 	}
 	x.operand(v.Args[0], x.at)
 	x.operand(v.Args[1], x.tb)

@@ -34,6 +34,9 @@ type machine struct {
 	tlb   *mem.TLB
 	slow  slowPath
 	tried uint64 // page that refill looked up last
+
+	sampler *Sampler // nil without one
+	page    int      // its page for this machine
 }
 
 // slowPath does the operations that need memory or the wave's environment.
@@ -55,6 +58,11 @@ func (m *machine) needFrame(n int) error {
 		rt.Free(m.frame)
 	}
 	m.frame = b
+	if m.sampler != nil {
+		if err := m.sampler.share(m.page, unsafe.Pointer(&b[0])); err != nil {
+			return fmt.Errorf("jit: the sampler's page: %w", err)
+		}
+	}
 	for l := range 64 {
 		*(*uint32)(unsafe.Pointer(&b[frameLane+4*l])) = uint32(l)
 		below := uint64(1)<<uint(l) - 1
@@ -130,7 +138,11 @@ func (m *machine) execute(w *wave.Wave, p *installed, b int) ir.Exit {
 	w.TLB = uint64(uintptr(unsafe.Pointer(&m.tlb.Entries[0])))
 	*(*uint64)(unsafe.Add(frame, frameShared)) = aperture(w.Space.SharedBase)
 	*(*uint64)(unsafe.Add(frame, framePrivate)) = aperture(w.Space.PrivateBase)
+	running, slow := (*uint32)(unsafe.Add(frame, frameFunc)), (*uint32)(unsafe.Add(frame, frameSlow))
+	*running = p.ID
+	defer func() { *running = 0 }()
 	for {
+		*slow = 0
 		switch rt.Enter(at, w.Base, frame, 0, p.MXCSR) {
 		case retExit:
 			e := ir.Exit(w.Exit)
@@ -141,6 +153,7 @@ func (m *machine) execute(w *wave.Wave, p *installed, b int) ir.Exit {
 		case retFuel:
 			return ir.ExitFuel
 		case retHelper:
+			*slow = 1
 			id := ir.ID(*(*uint32)(unsafe.Add(frame, frameOp)))
 			o := operands{f: p.Func, h: p.slots[id], v: p.Func.V(id), state: w.Base, frame: frame}
 			if DebugHelpers != nil {

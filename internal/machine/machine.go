@@ -40,6 +40,9 @@ func New(profiles []*profile.Profile) (m *Machine, err error) {
 	}
 	var devices []*amdgpu.Device
 	code := &codeMap{memory: uaccess.Process{}}
+	if err = lookOn(e, code); err != nil {
+		return m, err
+	}
 	m.look = newExplainer(code)
 	for i, p := range profiles {
 		line := &amdgpu.Line{}
