@@ -1,5 +1,7 @@
 package hip
 
+import "unsafe"
+
 // Attribute numbers of hipDeviceAttribute_t, and the value of each from the properties. Attributes that are no number (names, UUIDs, pointers) and those of
 // features that are not there have no row: hipDeviceGetAttribute answers hipErrorInvalidValue.
 var attributes = map[int32]func(p *Props) int32{
@@ -89,6 +91,12 @@ var attributes = map[int32]func(p *Props) int32{
 	10017: func(p *Props) int32 { return p.ClockInstructionRate },                     // WallClockRate
 }
 
+// Attributes that are addresses.
+const (
+	attrHdpMemFlushCntl = 10005
+	attrHdpRegFlushCntl = 10006
+)
+
 // DeviceGetAttribute returns one attribute of a device.
 func (a *API) DeviceGetAttribute(out *int32, attr, d int32) Error {
 	if out == nil {
@@ -97,6 +105,11 @@ func (a *API) DeviceGetAttribute(out *int32, attr, d int32) Error {
 	dev, e := a.deviceAt(d)
 	if e != Success {
 		return e
+	}
+	if attr == attrHdpMemFlushCntl || attr == attrHdpRegFlushCntl {
+		// Pointers, and so is what out points at. There is no HDP cache to flush, as the properties say.
+		*(*uintptr)(unsafe.Pointer(out)) = 0
+		return Success
 	}
 	f := attributes[attr]
 	if f == nil {

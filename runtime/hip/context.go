@@ -128,27 +128,29 @@ func (a *API) PrimarySetFlags(d int32, flags uint32) Error {
 	return ErrContextAlreadyInUse
 }
 
-// GetConfig is the answer to questions after cache and bank configuration, which AMD devices do not have.
-func (a *API) GetConfig(t *Thread, out *int32) Error {
+// What GetConfig answers: no preference of cache, and banks of four bytes.
+const (
+	CachePreferNone  = 0
+	SharedMemBankOf4 = 1
+)
+
+// GetConfig is the answer to questions after cache and bank configuration, which AMD devices do not have: always the same.
+func (a *API) GetConfig(t *Thread, out *int32, answer int32) Error {
 	if out == nil {
 		return ErrInvalidValue
 	}
 	if _, e := a.device(t); e != Success {
 		return e
 	}
-	*out = 0
+	*out = answer
 	return Success
 }
 
-// SetConfig accepts a cache or bank configuration, which is only a hint and has no meaning on AMD devices.
+// SetConfig accepts any cache or bank configuration: it is only a hint, has no meaning on AMD devices, and AMD's runtime does not look
+// at it.
 func (a *API) SetConfig(t *Thread, c int32) Error {
-	if _, e := a.device(t); e != Success {
-		return e
-	}
-	if c < 0 || c > 3 {
-		return ErrInvalidValue
-	}
-	return Success
+	_, e := a.device(t)
+	return e
 }
 
 // DeviceSetLimit changes a limit.
@@ -158,7 +160,7 @@ func (a *API) DeviceSetLimit(t *Thread, limit uint32, v uint64) Error {
 		return e
 	}
 	if limit > limitMallocHeap {
-		return ErrUnsupportedLimit
+		return ErrInvalidValue
 	}
 	a.mu.Lock()
 	a.limits[limit] = v
@@ -193,6 +195,9 @@ func (a *API) LinkTypeAndHops(d1, d2 int32, link, hops *uint32) Error {
 	x, e1 := a.deviceAt(d1)
 	y, e2 := a.deviceAt(d2)
 	if e1 != Success || e2 != Success {
+		if d1 < 0 || d2 < 0 {
+			return ErrInvalidValue
+		}
 		return ErrInvalidDevice
 	}
 	*link, *hops = 2, 2

@@ -251,7 +251,10 @@ func (a *API) DeviceGetLimit(t *Thread, out *uint64, limit uint32) Error {
 	return Success
 }
 
-// GetDeviceFlags returns what SetDeviceFlags has set.
+// scheduleFlags is the part of a device's flags that says how waits are made.
+const scheduleFlags = 7
+
+// GetDeviceFlags returns how waits are made, as SetDeviceFlags has set it; its other flags have no meaning on AMD devices.
 func (a *API) GetDeviceFlags(t *Thread, out *uint32) Error {
 	if out == nil {
 		return ErrInvalidValue
@@ -261,7 +264,7 @@ func (a *API) GetDeviceFlags(t *Thread, out *uint32) Error {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	*out = a.flags[int(t.Device)]
+	*out = a.flags[int(t.Device)] & scheduleFlags
 	return Success
 }
 
@@ -271,11 +274,11 @@ func (a *API) SetDeviceFlags(t *Thread, f uint32) Error {
 	if _, e := a.device(t); e != Success {
 		return e
 	}
-	const schedule, mapHost, lmem = 7, 8, 16
-	if f&^(schedule|mapHost|lmem) != 0 {
+	const mapHost, lmem = 8, 16
+	if f&^(scheduleFlags|mapHost|lmem) != 0 {
 		return ErrInvalidValue
 	}
-	switch f & schedule {
+	switch f & scheduleFlags {
 	case 0, 1, 2, 4:
 	default:
 		return ErrInvalidValue

@@ -105,6 +105,9 @@ func (a *API) DeviceGetPool(out *uintptr, dev int32, def bool) Error {
 		return ErrInvalidValue
 	}
 	if _, e := a.deviceAt(dev); e != Success {
+		if def {
+			return e
+		}
 		return ErrInvalidValue
 	}
 	a.memMu.Lock()

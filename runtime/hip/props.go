@@ -32,8 +32,9 @@ type Props struct {
 	UUID                                                           [16]byte
 }
 
-// archBits are the 17 bits of hipDeviceArch_t: all but funnel shift (11), surfaces (14) and dynamic parallelism (16).
-const archBits = (1<<17 - 1) &^ (1<<11 | 1<<14 | 1<<16)
+// archBits are the 17 bits of hipDeviceArch_t: all but funnel shift (11), __syncthreads_count and the like (13), surfaces (14) and dynamic
+// parallelism (16); a program sees the same in the __HIP_ARCH_HAS_ macros.
+const archBits = (1<<17 - 1) &^ (1<<11 | 1<<13 | 1<<14 | 1<<16)
 
 // properties of a device.
 func properties(d *clr.Device) *Props {

@@ -55,7 +55,7 @@ func hipCtxGetApiVersion(c uintptr, out *int32) int32 {
 
 //export hipCtxGetCacheConfig
 func hipCtxGetCacheConfig(out *int32) int32 {
-	return call("hipCtxGetCacheConfig", func(a *hip.API, t *hip.Thread) hip.Error { return a.GetConfig(t, out) })
+	return call("hipCtxGetCacheConfig", func(a *hip.API, t *hip.Thread) hip.Error { return a.GetConfig(t, out, hip.CachePreferNone) })
 }
 
 //export hipCtxSetCacheConfig
@@ -65,7 +65,7 @@ func hipCtxSetCacheConfig(c int32) int32 {
 
 //export hipCtxGetSharedMemConfig
 func hipCtxGetSharedMemConfig(out *int32) int32 {
-	return call("hipCtxGetSharedMemConfig", func(a *hip.API, t *hip.Thread) hip.Error { return a.GetConfig(t, out) })
+	return call("hipCtxGetSharedMemConfig", func(a *hip.API, t *hip.Thread) hip.Error { return a.GetConfig(t, out, hip.SharedMemBankOf4) })
 }
 
 //export hipCtxSetSharedMemConfig

@@ -175,7 +175,7 @@ func hipDeviceGetAttribute(out *int32, attr, d int32) int32 {
 
 //export hipDeviceGetCacheConfig
 func hipDeviceGetCacheConfig(out *int32) int32 {
-	return call("hipDeviceGetCacheConfig", func(a *hip.API, t *hip.Thread) hip.Error { return a.GetConfig(t, out) })
+	return call("hipDeviceGetCacheConfig", func(a *hip.API, t *hip.Thread) hip.Error { return a.GetConfig(t, out, hip.CachePreferNone) })
 }
 
 //export hipDeviceSetCacheConfig
@@ -185,7 +185,7 @@ func hipDeviceSetCacheConfig(c int32) int32 {
 
 //export hipDeviceGetSharedMemConfig
 func hipDeviceGetSharedMemConfig(out *int32) int32 {
-	return call("hipDeviceGetSharedMemConfig", func(a *hip.API, t *hip.Thread) hip.Error { return a.GetConfig(t, out) })
+	return call("hipDeviceGetSharedMemConfig", func(a *hip.API, t *hip.Thread) hip.Error { return a.GetConfig(t, out, hip.SharedMemBankOf4) })
 }
 
 //export hipDeviceSetSharedMemConfig

@@ -38,6 +38,7 @@ hipError_t hipGraphReleaseUserObject(hipGraph_t, hipUserObject_t, unsigned);
 hipError_t hipGraphDebugDotPrint(hipGraph_t, const char *, unsigned);
 hipError_t hipGraphNodeSetEnabled(hipGraphExec_t, hipGraphNode_t, unsigned);
 hipError_t hipGraphNodeGetEnabled(hipGraphExec_t, hipGraphNode_t, unsigned *);
+hipError_t hipDeviceSetLimit(enum hipLimit_t, size_t);
 hipError_t hipGraphUpload(hipGraphExec_t, hipStream_t);
 hipError_t hipGraphAddMemAllocNode(hipGraphNode_t *, hipGraph_t, const hipGraphNode_t *, size_t, struct MemAllocParams *);
 hipError_t hipGraphAddMemFreeNode(hipGraphNode_t *, hipGraph_t, const hipGraphNode_t *, size_t, void *);
