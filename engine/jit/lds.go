@@ -35,12 +35,38 @@ func (c *compiler) ldsBounds(v *ir.Value, addr x86.Vec, u int) (mask, in x86.K) 
 	r, a := &c.r, &c.a
 	mask = r.kin(v.Args[2], u, true)
 	in = r.ktmp()
+	last := int32(v.Imm) + int32(v.Width) - 1
+	if r.bound.ok && r.bound.last == last {
+		a.EI(x86.VPCMPUD, x86.L512, uint8(in), uint8(addr), x86.V(r.bound.z), 1, x86.Masked(mask))
+		return mask, in
+	}
 	t := r.tmp()
-	c.ldsLimit(int32(v.Imm) + int32(v.Width) - 1)
+	c.ldsLimit(last)
 	a.E(x86.VPBROADCASTDG, x86.L512, uint8(t), 0, x86.R(x86.RAX), noMod)
 	a.EI(x86.VPCMPUD, x86.L512, uint8(in), uint8(addr), x86.V(t), 1, x86.Masked(mask))
 	r.freeTmp(t)
 	return mask, in
+}
+
+// ldsBound is the limit of a region's first LDS store, in a register for the whole region.
+type ldsBound struct {
+	ok   bool
+	last int32
+	z    x86.Vec
+}
+
+func (r *region) findBound() {
+	c, a := r.c, &r.c.a
+	r.bound.ok = false
+	for _, id := range r.ops {
+		if v := c.v(id); v.Op == ir.OpStore {
+			r.bound = ldsBound{true, int32(v.Imm) + int32(v.Width) - 1, 31}
+			r.zown[31] = ownHeld
+			c.ldsLimit(r.bound.last)
+			a.E(x86.VPBROADCASTDG, x86.L512, 31, 0, x86.R(x86.RAX), noMod)
+			return
+		}
+	}
 }
 
 var tabStride = map[int]*[16]uint32{4: laneTimes(4), 8: laneTimes(8), 12: laneTimes(12), 16: laneTimes(16)}
@@ -285,9 +311,9 @@ func (c *compiler) ldsStore(id ir.ID, v *ir.Value, u int) {
 	kk, t, lim := r.ktmp(), r.tmp(), r.tmp()
 	imm := int32(v.Imm)
 	a.G(x86.MOV, 8, lds, x86.M(rState, offLDS))
-	scatter, done := a.NewLabel(), a.NewLabel()
+	partial, scatter, done := a.NewLabel(), a.NewLabel(), a.NewLabel()
 	a.X(x86.KORTESTW, x86.L128, uint8(k), 0, x86.KR(k))
-	a.Jcc(x86.AE, scatter)
+	a.Jcc(x86.AE, partial)
 	a.E(x86.VPBROADCASTD, L, uint8(t), 0, x86.V(addr), noMod)
 	a.E(x86.VMOVDS, x86.L128, uint8(addr), 0, x86.R(x86.RAX), noMod)
 	a.E(x86.VPADDD, L, uint8(t), uint8(t), r.table(tabStride[4]), noMod)
@@ -297,12 +323,18 @@ func (c *compiler) ldsStore(id ir.ID, v *ir.Value, u int) {
 	a.E(x86.VMOVDQU32S, L, uint8(x), 0, x86.MX(lds, x86.RAX, 1, imm), noMod)
 	a.Jmp(done)
 	a.Bind(scatter)
-	a.E(x86.VPADDD, L, uint8(t), uint8(addr), x86.ML(a.Const32(uint32(v.Imm)), 0).Bcast(), noMod)
-	c.ldsLimit(3)
-	a.E(x86.VPBROADCASTDG, L, uint8(lim), 0, x86.R(x86.RAX), noMod)
-	a.EI(x86.VPCMPUD, L, uint8(kk), uint8(t), x86.V(lim), 1, x86.Masked(mask))
-	a.E(x86.VPSCATTERDD, L, uint8(x), 0, x86.MV(lds, t, 1, 0), x86.Masked(kk))
+	a.E(x86.VPSCATTERDD, L, uint8(x), 0, x86.MV(lds, addr, 1, imm), x86.Masked(k))
 	a.Bind(done)
+	c.tails = append(c.tails, func() {
+		// Lanes are off or out of range; the address wraps at 32 bits.
+		a.Bind(partial)
+		a.E(x86.VPADDD, L, uint8(t), uint8(addr), x86.ML(a.Const32(uint32(v.Imm)), 0).Bcast(), noMod)
+		c.ldsLimit(3)
+		a.E(x86.VPBROADCASTDG, L, uint8(lim), 0, x86.R(x86.RAX), noMod)
+		a.EI(x86.VPCMPUD, L, uint8(kk), uint8(t), x86.V(lim), 1, x86.Masked(mask))
+		a.E(x86.VPSCATTERDD, L, uint8(x), 0, x86.MV(lds, t, 1, 0), x86.Masked(kk))
+		a.Jmp(done)
+	})
 }
 
 // canLDSWide tells whether ldsStoreWide knows the store.

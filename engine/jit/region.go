@@ -19,6 +19,7 @@ const noReg = int8(-1)
 const (
 	ownFree = int32(-1)
 	ownTemp = int32(-2)
+	ownHeld = int32(-3) // for the whole region
 )
 
 // maxU is the largest number of strips in flight.
@@ -41,6 +42,7 @@ type region struct {
 	kpin    uint8
 	full    ir.ID // mask that is known to be all ones in this version of the region, or NoID
 	classes []ldsClass
+	bound   ldsBound
 	adopt   map[int32]int // components that get a register's home: position of the write
 }
 
@@ -77,14 +79,19 @@ func (c *compiler) commonMask(ops []ir.ID) ir.ID {
 	count := map[ir.ID]int{}
 	for _, id := range ops {
 		v := c.v(id)
-		if v.Op != ir.OpVSet {
+		m, weight := ir.NoID, 1
+		switch v.Op {
+		case ir.OpVSet:
+			m = v.Args[1]
+		case ir.OpStore: // LDS
+			m, weight = v.Args[2], 3
+		default:
 			continue
 		}
-		m := v.Args[1]
 		if _, ok := c.isConst(m); ok || c.comps[c.vals[m].comps[0]].def >= c.seg {
 			continue
 		}
-		if count[m]++; count[m] > n {
+		if count[m] += weight; count[m] > n {
 			best, n = m, count[m]
 		}
 	}
@@ -107,6 +114,7 @@ func (c *compiler) region(ops []ir.ID, full ir.ID) {
 	a := &c.a
 	defer c.enterEnv(ops)()
 	c.unmark()
+	r.findBound()
 	var top x86.Label
 	if r.loop {
 		a.Alu(x86.XOR, 4, rStrip, x86.R(rStrip))
@@ -136,6 +144,7 @@ func (c *compiler) region(ops []ir.ID, full ir.ID) {
 }
 
 func (r *region) reset() {
+	r.bound.ok = false
 	n := len(r.c.comps)
 	for len(r.nextAt) < n {
 		r.nextAt = append(r.nextAt, nil)

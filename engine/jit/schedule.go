@@ -65,5 +65,17 @@ func (c *compiler) sinkLoads(ops []ir.ID) []ir.ID {
 	return out
 }
 
-// chooseU picks how many strips run side by side: more hide latency, fewer fit the registers.
-func (c *compiler) chooseU(ops []ir.ID) int { return 1 }
+// chooseU picks how many strips run side by side. A short region has all of them, without a loop; in a long one registers
+// are scarce.
+func (c *compiler) chooseU(ops []ir.ID) int {
+	n := 0
+	for _, id := range ops {
+		if c.v(id).Op != ir.OpVGet {
+			n++
+		}
+	}
+	if n <= 3 {
+		return c.strips
+	}
+	return 1
+}
