@@ -229,6 +229,10 @@ func (g *gpu) launch(name string, grid, block [2]int, arg []byte) {
 	}
 	waves := make([]wave.Wave, nw)
 	target := g.target.Wave(lanes)
+	if h, ok := g.k.(engine.Holder); ok {
+		h.Hold(g.ms)
+		defer h.Release()
+	}
 	for gy := range grid[1] {
 		for gx := range grid[0] {
 			clear(g.lds[:ki.GroupSegmentFixedSize])
