@@ -119,8 +119,7 @@ func (a *API) Memcpy3D(t *Thread, p *Memcpy3DParms, s uintptr, async bool) Error
 // place3D finds where the box of a copy is on both sides.
 func (a *API) place3D(p *Memcpy3DParms) (dst, src uint64, rect clr.Rect, _ Error) {
 	if p.SrcArray != 0 || p.DstArray != 0 {
-		//fidelity: refused hipMemcpy3D with arrays: there are no arrays
-		return 0, 0, rect, ErrNotSupported
+		return a.placeArrays(p)
 	}
 	x := p.Extent
 	if x.Width == 0 || x.Height == 0 || x.Depth == 0 {
@@ -164,7 +163,7 @@ func (a *API) MemcpyParam2D(t *Thread, p *Memcpy2DParms, s uintptr, async bool) 
 		return ErrInvalidValue
 	}
 	if p.SrcArray != 0 || p.DstArray != 0 {
-		return ErrNotSupported
+		return a.memcpyParam2DArrays(t, p, s, async)
 	}
 	if p.WidthBytes == 0 || p.Height == 0 {
 		return Success

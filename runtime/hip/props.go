@@ -29,6 +29,7 @@ type Props struct {
 	MaxTexture2D                                                   [2]int32
 	MaxTexture3D                                                   [3]int32
 	MemPitch, TextureAlignment, TexturePitchAlignment              uint64
+	Images                                                         int32 // there are texture units
 	UUID                                                           [16]byte
 }
 
@@ -76,6 +77,9 @@ func properties(d *clr.Device) *Props {
 	}
 	if d.Runtime().HSA.XNACK() {
 		r.PageableMemoryAccess = 1
+	}
+	if d.HasImages() {
+		r.Images = 1
 	}
 	r.GCNArch = int32(p.Major*100 + p.Minor*10 + p.Step)
 	copy(r.UUID[:], strings.TrimPrefix(ag.UUID(), "GPU-"))

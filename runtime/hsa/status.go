@@ -54,9 +54,19 @@ const (
 	StatusCUMaskReduced           Status = 44
 	StatusOutOfRegisters          Status = 45
 	StatusResourceBusy            Status = 46
+
+	StatusImageFormatUnsupported       Status = 0x3000
+	StatusImageSizeUnsupported         Status = 0x3001
+	StatusImagePitchUnsupported        Status = 0x3002
+	StatusSamplerDescriptorUnsupported Status = 0x3003
 )
 
 var statusText = map[Status][2]string{
+	StatusImageFormatUnsupported:       {"HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED", "The format of the image is not supported."},
+	StatusImageSizeUnsupported:         {"HSA_EXT_STATUS_ERROR_IMAGE_SIZE_UNSUPPORTED", "The size of the image is not supported."},
+	StatusImagePitchUnsupported:        {"HSA_EXT_STATUS_ERROR_IMAGE_PITCH_UNSUPPORTED", "The pitch of the image is invalid or not supported."},
+	StatusSamplerDescriptorUnsupported: {"HSA_EXT_STATUS_ERROR_SAMPLER_DESCRIPTOR_UNSUPPORTED", "The sampler's descriptor is invalid or not supported."},
+
 	StatusSuccess:                 {"HSA_STATUS_SUCCESS", "The function has been executed successfully."},
 	StatusInfoBreak:               {"HSA_STATUS_INFO_BREAK", "A traversal over a list of elements has been interrupted by the application before completing."},
 	StatusError:                   {"HSA_STATUS_ERROR", "A generic error has occurred."},

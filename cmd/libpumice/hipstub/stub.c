@@ -129,7 +129,9 @@ EXPORT void __hipRegisterManagedVar(void *b, void **pointer, void *init, const c
 }
 
 EXPORT void __hipRegisterTexture(void *b, void *var, char *host_name, char *name, int type, int norm, int ext) {
-    (void)b, (void)var, (void)host_name, (void)name, (void)type, (void)norm, (void)ext; // textures are refused when they are used
+    // A texture reference is a variable, on the host and on the device; binding copies the one to the other.
+    (void)host_name, (void)type, (void)norm, (void)ext;
+    add(b, (struct record){.kind = VARIABLE, .key = var, .name = name});
 }
 
 EXPORT void __hipRegisterSurface(void *b, void *var, char *host_name, char *name, int type, int ext) {
