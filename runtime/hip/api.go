@@ -88,23 +88,27 @@ func New(rt *clr.Runtime, reg *Registry, face int) *API {
 
 // A handles table gives objects the opaque numbers that C programs know them by.
 type handles[T any] struct {
-	mu   sync.RWMutex
-	m    map[uintptr]*T // guarded by mu
-	next uintptr        // guarded by mu
+	mu sync.RWMutex
+	m  map[uintptr]*T // guarded by mu
 }
 
 // firstHandle is above the values that stand for special streams, and below any address.
 const firstHandle = 0x10000
 
+// lastHandle is the latest handle. No two objects of whatever kind have the same, so that one of a wrong kind is noticed.
+var lastHandle atomic.Uintptr
+
+func init() { lastHandle.Store(firstHandle) }
+
 func (h *handles[T]) add(x *T) uintptr {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.m == nil {
-		h.m, h.next = map[uintptr]*T{}, firstHandle
+		h.m = map[uintptr]*T{}
 	}
-	h.next += 16
-	h.m[h.next] = x
-	return h.next
+	k := lastHandle.Add(16)
+	h.m[k] = x
+	return k
 }
 
 func (h *handles[T]) get(k uintptr) *T {

@@ -113,7 +113,7 @@ func (a *API) resolve(f *function, l *Launch, d *clr.Device) (*clr.Kernel, clr.L
 	}
 	zero := func(d clr.Dim3) bool { return d.X == 0 || d.Y == 0 || d.Z == 0 }
 	if zero(l.Grid) || zero(l.Block) {
-		if a.Face >= 7 && !zero(l.Block) {
+		if a.Face <= 5 || a.Face >= 7 && !zero(l.Block) {
 			return nil, c, ErrInvalidValue
 		}
 		return nil, c, ErrInvalidConfiguration
@@ -121,7 +121,7 @@ func (a *API) resolve(f *function, l *Launch, d *clr.Device) (*clr.Kernel, clr.L
 	if !l.Items {
 		gx, gy, gz := uint64(l.Grid.X)*uint64(l.Block.X), uint64(l.Grid.Y)*uint64(l.Block.Y), uint64(l.Grid.Z)*uint64(l.Block.Z)
 		if gx > 0xffffffff || gy > 0xffffffff || gz > 0xffffffff {
-			return nil, c, ErrInvalidValue
+			return nil, c, a.tooLarge()
 		}
 		c.Grid = clr.Dim3{X: uint32(gx), Y: uint32(gy), Z: uint32(gz)}
 	}
@@ -151,10 +151,26 @@ func (a *API) resolve(f *function, l *Launch, d *clr.Device) (*clr.Kernel, clr.L
 // launchError maps what a launch refuses.
 func (a *API) launchError(err error) Error {
 	e := a.fromErr(err)
-	if e == ErrInvalidValue && a.Face >= 7 {
-		return ErrInvalidConfiguration
+	if e == ErrInvalidValue {
+		return a.tooLarge()
 	}
 	return e
+}
+
+// tooLarge is the code for more threads than a block or a grid may have. AMD's 5.2.3 and 7 agree; 6 is documented to say the other.
+func (a *API) tooLarge() Error {
+	if a.Face == 6 {
+		return ErrInvalidValue
+	}
+	return ErrInvalidConfiguration
+}
+
+// noModule is the code for a module handle that is none.
+func (a *API) noModule() Error {
+	if a.Face <= 5 {
+		return ErrNotFound
+	}
+	return ErrInvalidHandle
 }
 
 // packed reads HIP_LAUNCH_PARAM_BUFFER_POINTER and _SIZE.
@@ -228,6 +244,9 @@ func (a *API) moduleLoad(t *Thread, out *uintptr, b []byte) Error {
 	}
 	p, err := a.rt.NewProgram(b)
 	if err != nil {
+		if a.Face <= 5 && codeOf(err) == ErrInvalidImage {
+			return ErrInvalidKernelFile
+		}
 		return a.fromErr(err)
 	}
 	// Loading now reports now what is wrong with the image.
@@ -243,7 +262,7 @@ func (a *API) moduleLoad(t *Thread, out *uintptr, b []byte) Error {
 func (a *API) ModuleUnload(m uintptr) Error {
 	x := a.modules.remove(m)
 	if x == nil {
-		return ErrInvalidHandle
+		return a.noModule()
 	}
 	for _, f := range x.fns {
 		a.funcs.remove(f)
@@ -258,7 +277,7 @@ func (a *API) ModuleGetFunction(t *Thread, out *uintptr, m uintptr, name string)
 	}
 	x := a.modules.get(m)
 	if x == nil {
-		return ErrInvalidHandle
+		return a.noModule()
 	}
 	f := &function{name: name, mod: x, kernels: map[*clr.Device]*clr.Kernel{}}
 	if _, err := a.kernel(f, x.dev); err != nil {
@@ -279,7 +298,7 @@ func (a *API) ModuleGetGlobal(out *uintptr, size *uint64, m uintptr, name string
 	}
 	x := a.modules.get(m)
 	if x == nil {
-		return ErrInvalidHandle
+		return a.noModule()
 	}
 	addr, n, err := x.prog.Variable(x.dev, name)
 	if err != nil {

@@ -350,7 +350,7 @@ func (a *API) MemPtrGetInfo(p uintptr, size *uint64) Error {
 	}
 	m := a.rt.Find(uint64(p))
 	if m == nil {
-		return ErrInvalidDevicePointer
+		return ErrInvalidValue
 	}
 	*size = m.Size
 	return Success
