@@ -31,6 +31,8 @@ type Memory struct {
 	Flags  uint32 // of the API that made it, for queries
 	Mapped bool   // a mapping of virtual memory management, which Free does not free
 
+	Attached bool // memory of another process
+
 	mem *hsa.Memory
 }
 
@@ -223,6 +225,20 @@ func (r *Runtime) DropMapping(m *Memory) error {
 		return fail(ErrInvalidValue, "unmapped twice")
 	}
 	return r.HSA.UnmapPhysical(m.Ptr, m.Size)
+}
+
+// Share makes a handle of device memory for other processes.
+func (r *Runtime) Share(m *Memory) (hsa.SharedHandle, error) { return r.HSA.Share(m.mem) }
+
+// Attach maps memory of another process for the device; size is what its owner asked for.
+func (d *Device) Attach(h hsa.SharedHandle, size uint64) (*Memory, error) {
+	hm, err := d.rt.HSA.Attach(h, d.Agent)
+	if err != nil {
+		return nil, allocError(err)
+	}
+	m := &Memory{Kind: DeviceMemory, Device: d, Ptr: hm.Addr, Host: hm.Host, Size: min(size, hm.Size), Attached: true, mem: hm}
+	d.rt.memory.Store(hm, m)
+	return m, nil
 }
 
 // AllMemory lists the memory objects.

@@ -321,7 +321,7 @@ func (a *API) FreeAsync(t *Thread, ptr, s uintptr) Error {
 		return ErrInvalidValue
 	}
 	m := a.rt.Find(uint64(ptr))
-	if m == nil || m.Ptr != uint64(ptr) || m.Kind != clr.DeviceMemory || m.Mapped {
+	if m == nil || m.Ptr != uint64(ptr) || m.Kind != clr.DeviceMemory || m.Mapped || m.Attached {
 		return ErrInvalidValue
 	}
 	if a.capturing() {

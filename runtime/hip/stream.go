@@ -31,6 +31,7 @@ type event struct {
 	ev  *clr.Event // of the last record; nil before; guarded by mu
 	rec bool       // recorded; guarded by mu
 
+	ipc *ipcEvent     // of an event of several processes
 	cap *eventCapture // of the last record, in a capture that is under way; guarded by API.graphMu
 }
 
@@ -45,6 +46,7 @@ func (x *event) set(m *clr.Event) {
 const (
 	streamNonBlocking  = 1
 	eventDisableTiming = 2
+	eventInterprocess  = 4
 )
 
 // queue returns the stream of a handle, for the thread.
@@ -180,6 +182,10 @@ func (a *API) StreamWaitEvent(t *Thread, s, ev uintptr, flags uint32) Error {
 			return e
 		}
 	}
+	if x.ipc != nil {
+		_, err := q.Host(func() error { x.ipc.wait(); return nil })
+		return a.fromErr(err)
+	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.ev != nil {
@@ -302,7 +308,14 @@ func (a *API) EventCreate(t *Thread, out *uintptr, flags uint32) Error {
 	if _, e := a.device(t); e != Success {
 		return e
 	}
-	*out = a.events.add(&event{flags: flags, dev: t.Device})
+	x := &event{flags: flags, dev: t.Device}
+	if flags&interprocess != 0 {
+		var err error
+		if x.ipc, err = newIPC(); err != nil {
+			return ErrOperatingSystem
+		}
+	}
+	*out = a.events.add(x)
 	return Success
 }
 
@@ -332,6 +345,9 @@ func (a *API) EventRecord(t *Thread, ev, s uintptr) Error {
 	if q.Device().Index != int(x.dev) {
 		return ErrInvalidHandle
 	}
+	if x.ipc != nil {
+		return a.fromErr(x.ipc.record(q))
+	}
 	m, err := q.Marker()
 	if err != nil {
 		return a.fromErr(err)
@@ -355,6 +371,10 @@ func (a *API) EventSynchronize(ev uintptr) Error {
 	if e := a.refuseEvent(x); e != Success {
 		return e
 	}
+	if x.ipc != nil {
+		x.ipc.wait()
+		return Success
+	}
 	if e, _ := x.last(); e != nil {
 		defer a.trimPools()
 		return a.fromErr(e.Wait())
@@ -370,6 +390,12 @@ func (a *API) EventQuery(ev uintptr) Error {
 	}
 	if e := a.refuseEvent(x); e != Success {
 		return e
+	}
+	if x.ipc != nil {
+		if !x.ipc.reached(x.ipc.page.recorded.Load()) {
+			return ErrNotReady
+		}
+		return Success
 	}
 	if e, _ := x.last(); e != nil && !e.Done() {
 		if err := e.Device().Err(); err != nil {

@@ -44,6 +44,8 @@ type Memory struct {
 	Size uint64 // bytes, as asked
 	Pool *Pool  // nil for locked application memory
 
+	Attached bool // memory of another process
+
 	mem *hsakmt.Mem
 }
 

@@ -19,6 +19,7 @@ type Signal struct {
 	event   *hsakmt.Event
 	waiters atomic.Int32
 	rt      *Runtime
+	shared  *hsakmt.Mem   // memory of its own, for other processes; nil for a record of a slab
 	gen     atomic.Uint64 // counts destructions, so that a waiter on a recycled record ends
 }
 
@@ -104,6 +105,12 @@ func (s *Signal) Destroy() {
 	}
 	delete(p.table, s.addr)
 	s.gen.Add(1)
+	if s.shared != nil {
+		// The page stays readable for whoever still looks at it.
+		s.rt.kfd.KeepReadable(s.shared)
+		p.mu.Unlock()
+		return
+	}
 	p.spare = append(p.spare, s)
 	p.mu.Unlock()
 	s.wake()
