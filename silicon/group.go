@@ -42,6 +42,7 @@ type group struct {
 	states  []waveState
 	n       int    // waves of this group
 	live    int    // not ended
+	down    bool   // the last wave goes first: its registers are still near
 	pages   bool   // some wave waits for a page
 	flushes uint64 // of the VMID when the turn began
 
@@ -91,6 +92,9 @@ func (g *group) once(e engine.Worker, h engine.Holder) outcome {
 		g.released()
 		held := false
 		for i := range g.n {
+			if g.down {
+				i = g.n - 1 - i
+			}
 			if g.states[i] != waveReady {
 				continue
 			}
@@ -110,6 +114,7 @@ func (g *group) once(e engine.Worker, h engine.Holder) outcome {
 		if held {
 			h.Release()
 		}
+		g.down = !g.down
 		if g.live == 0 {
 			return groupFinished
 		}
@@ -228,7 +233,8 @@ func (g *group) report(w *wave.Wave, kind FaultKind, text string) {
 	if h == nil {
 		return
 	}
-	f := &FaultInfo{DispatchInfo: k.DispatchInfo, Kind: kind, Text: text, PC: w.PC, WorkgroupID: g.id, Wave: w.Index, Lane: -1}
+	f := &FaultInfo{DispatchInfo: k.DispatchInfo, Kind: kind, Text: text, PC: w.PC, WorkgroupID: g.id, Wave: w.Index, Lane: -1,
+		State: func() *WaveState { return g.state(w) }}
 	if kind == FaultMemory || kind == FaultViolation {
 		f.VA, f.Lane = w.Fault.VA, w.Fault.Lane
 		f.Write, f.Exec = w.Fault.Access&mem.Write != 0, w.Fault.Access&mem.Exec != 0

@@ -277,9 +277,12 @@ func (g *gpu) launch(name string, grid, block [2]int, arg []byte) {
 					}
 				}
 			}
-			for live := nw; live > 0; {
+			for live, down := nw, false; live > 0; down = !down {
 				at := 0
 				for i := range waves {
+					if down {
+						i = nw - 1 - i
+					}
 					w := &waves[i]
 					if state[i] != 0 {
 						if state[i] == 1 {

@@ -235,21 +235,22 @@ func (c *compiler) ldsLoad(id ir.ID, v *ir.Value, u int) {
 	default:
 		r.transpose4(d, q, p)
 	}
-	a.Jmp(done)
-	a.Bind(gather)
-	a.G(x86.MOV, 8, lds, x86.M(rState, offLDS))
-	// The slow way is exact: the address wraps at 32 bits, and an access that is not all in range goes dword by dword.
-	a.E(x86.VPADDD, L, uint8(t), uint8(addr), x86.ML(a.Const32(uint32(v.Imm)), 0).Bcast(), noMod)
-	dwords := int(v.Width) / 4
-	for j := range dwords {
-		p := d[j]
-		c.ldsLimit(int32(4*j) + 3)
-		a.E(x86.VPBROADCASTDG, L, uint8(p), 0, x86.R(x86.RAX), noMod)
-		a.EI(x86.VPCMPUD, L, uint8(kk), uint8(t), x86.V(p), 1, x86.Masked(mask))
-		a.E(x86.VPXORD, L, uint8(p), uint8(p), x86.V(p), noMod)
-		a.E(x86.VPGATHERDD, L, uint8(p), 0, x86.MV(lds, t, 1, int32(4*j)), x86.Masked(kk))
-	}
 	a.Bind(done)
+	c.tails = append(c.tails, func() {
+		// Exact for all: the address wraps at 32 bits, and an access that is not all in range goes dword by dword.
+		a.Bind(gather)
+		a.G(x86.MOV, 8, lds, x86.M(rState, offLDS))
+		a.E(x86.VPADDD, L, uint8(t), uint8(addr), x86.ML(a.Const32(uint32(v.Imm)), 0).Bcast(), noMod)
+		for j := range int(v.Width) / 4 {
+			p := d[j]
+			c.ldsLimit(int32(4*j) + 3)
+			a.E(x86.VPBROADCASTDG, L, uint8(p), 0, x86.R(x86.RAX), noMod)
+			a.EI(x86.VPCMPUD, L, uint8(kk), uint8(t), x86.V(p), 1, x86.Masked(mask))
+			a.E(x86.VPXORD, L, uint8(p), uint8(p), x86.V(p), noMod)
+			a.E(x86.VPGATHERDD, L, uint8(p), 0, x86.MV(lds, t, 1, int32(4*j)), x86.Masked(kk))
+		}
+		a.Jmp(done)
+	})
 }
 
 // tabThird: for dword i of 12-byte elements, the index into the first two vectors and into the third.
