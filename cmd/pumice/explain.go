@@ -30,7 +30,7 @@ func explainProgram(stdout, stderr io.Writer, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := o.makeTrace(); err != nil {
+	if err := o.makeFiles(); err != nil {
 		return err
 	}
 	env, err := programEnv(os.Environ(), o)

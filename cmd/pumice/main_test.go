@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pumice-gpu/pumice/engine/jit"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -47,6 +48,8 @@ func TestScripts(t *testing.T) {
 				return stub != "", nil
 			case "examples":
 				return stub != "" && examples != "", nil
+			case "jit":
+				return jit.Supported(), nil
 			case "rocminfo":
 				_, err := exec.LookPath("rocminfo")
 				return err == nil, nil

@@ -23,6 +23,8 @@ type runOptions struct {
 	trace   bool   // of shared virtual memory
 	file    string // for the trace; "" for standard error
 	json    bool   // what is traced is written as JSON lines
+	dump    string // folder for compiled functions
+	perf    bool   // map for Linux perf
 	program string
 	args    []string // the program's, without its name
 }
@@ -58,6 +60,10 @@ var options = map[string]func(o *runOptions, value string) error{
 		o.rocm = value
 		return nil
 	},
+	"jit-dump": func(o *runOptions, value string) error {
+		o.dump = value
+		return nil
+	},
 	"engine": func(o *runOptions, value string) error {
 		o.engine = value
 		return machine.CheckEngine(value)
@@ -68,6 +74,13 @@ var options = map[string]func(o *runOptions, value string) error{
 var switches = map[string]func(o *runOptions, value string) error{
 	"svm-trace": func(o *runOptions, value string) error {
 		o.trace, o.file = true, value
+		return nil
+	},
+	"perf-map": func(o *runOptions, value string) error {
+		if value != "" {
+			return errors.New("has no value")
+		}
+		o.perf = true
 		return nil
 	},
 	"json": func(o *runOptions, value string) error {
@@ -98,7 +111,7 @@ func parseRun(args []string) (*runOptions, error) {
 			set, given = alone, true
 		}
 		if set == nil {
-			return nil, usageErrorf("no option %s; there are: --gpu, --rocm, --engine, --svm-trace, --json", arg)
+			return nil, usageErrorf("no option %s; there are: --gpu, --rocm, --engine, --jit-dump, --perf-map, --svm-trace, --json", arg)
 		}
 		if !given {
 			if len(args) == 0 {
@@ -133,7 +146,7 @@ func runProgram(_, stderr io.Writer, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := o.makeTrace(); err != nil {
+	if err := o.makeFiles(); err != nil {
 		return err
 	}
 	env, err := programEnv(os.Environ(), o)
@@ -147,8 +160,17 @@ func runProgram(_, stderr io.Writer, args []string) error {
 	return &exitError{exitCannot, fmt.Errorf("%s: %w", path, err)}
 }
 
-// makeTrace makes the file of a trace empty. The program may change its directory, and its children may trace too: they append.
-func (o *runOptions) makeTrace() (err error) {
+// makeFiles makes the file of a trace, empty, and the folder of a dump. The program may change its directory, and its children may trace
+// too: they append.
+func (o *runOptions) makeFiles() (err error) {
+	if o.dump != "" {
+		if o.dump, err = filepath.Abs(o.dump); err == nil {
+			err = os.MkdirAll(o.dump, 0o755)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	if o.file == "" {
 		return nil
 	}
@@ -238,6 +260,12 @@ func programEnv(env []string, o *runOptions) ([]string, error) {
 	}
 	if o.trace {
 		out = append(out, machine.SVMTraceVariable+"="+machine.SVMTrace(o.file, o.json))
+	}
+	if o.dump != "" {
+		out = append(out, machine.DumpVariable+"="+o.dump)
+	}
+	if o.perf {
+		out = append(out, machine.PerfMapVariable+"=1")
 	}
 	if path != "" {
 		out = append(out, "LD_LIBRARY_PATH="+path)

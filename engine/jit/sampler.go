@@ -47,14 +47,17 @@ type Cell struct {
 	Slow uint32 // 1 while an operation is done by the helper
 }
 
-// CellOffset is where a page has its Cell.
-const CellOffset = framePC
+// CellOffset is where a page has its Cell. The dword at CellLive is not 0 in pages that are in use.
+const (
+	CellOffset = framePC
+	CellLive   = frameLane + 4 // lane 1
+)
 
 var _ [frameFunc - framePC - unsafe.Offsetof(Cell{}.Func)]byte
 var _ [frameSlow - framePC - unsafe.Offsetof(Cell{}.Slow)]byte
 
 // samplePages bounds how many workers are seen.
-const samplePages = 1024
+const samplePages = 256
 
 // NewSampler makes this process's files in dir.
 func NewSampler(dir string) (*Sampler, error) {

@@ -15,7 +15,7 @@ type PerfMap struct {
 
 // OpenPerfMap creates the map file of this process.
 func OpenPerfMap() (*PerfMap, error) {
-	f, err := os.OpenFile(fmt.Sprintf("%s/perf-%d.map", os.TempDir(), os.Getpid()), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	f, err := os.OpenFile(fmt.Sprintf("/tmp/perf-%d.map", os.Getpid()), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return nil, err
 	}
