@@ -148,6 +148,8 @@ type FaultInfo struct {
 	Lane        int       // first faulting lane, -1 for a scalar access
 	WorkItem    [3]uint32 // id of that lane in its work-group
 	TrapID      uint32
+	// State copies the wave's registers. Only inside the hook.
+	State func() *WaveState
 }
 
 // QueueFault describes a packet that stopped a queue.

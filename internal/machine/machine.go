@@ -46,7 +46,7 @@ func New(profiles []*profile.Profile) (m *Machine, err error) {
 	m.look = newExplainer(code)
 	for i, p := range profiles {
 		line := &amdgpu.Line{}
-		report := &reporter{out: os.Stderr, gpu: p.Name, isa: isa.TargetByName(p.Target), code: code}
+		report := &reporter{out: os.Stderr, gpu: p.Name, isa: isa.TargetByName(p.Target), code: code, dump: newFaultDump()}
 		report.around = func(va uint64) (holding, below, above [2]uint64) { return m.Driver.Around(i, va) }
 		hooks := silicon.Hooks{WaveFault: report.fault}
 		if m.look != nil {

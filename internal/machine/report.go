@@ -19,6 +19,7 @@ type reporter struct {
 	gpu  string // profile name
 	isa  *isa.Target
 	code *codeMap
+	dump *faultDump // nil unless the environment asks
 	// around finds the mappings next to an address: the one that holds it, or those below and above; sizes are 0 where
 	// there is none.
 	around func(va uint64) (holding, below, above [2]uint64)
@@ -41,6 +42,9 @@ func (r *reporter) fault(f *silicon.FaultInfo) {
 	r.mu.Unlock()
 	if !known {
 		fmt.Fprint(r.out, r.text(f))
+		if r.dump != nil {
+			r.dump.write(r, f)
+		}
 	}
 }
 
