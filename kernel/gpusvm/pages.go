@@ -229,12 +229,19 @@ func (g *SVM) Evict(r *Range, cause string) error {
 		seq := n.ReadBegin()
 		s.MmapLock().RLock()
 		err = nil
-		// Page by page: a part that is not mapped any more has nothing to bring home.
-		for a := r.Start; a < r.End && err == nil; a += mm.PageSize {
-			_, err = s.Fault(&mm.FaultRequest{Notifier: n, Seq: seq, Start: a, Pages: 1, Fault: true, Cause: cause})
+		// Mapping by mapping: a part that is not mapped any more has nothing to bring home, nor has one that may not be accessed.
+		for a := r.Start; a < r.End && err == nil; {
+			v, ok := s.FindVMA(a)
+			if !ok || v.Start >= r.End {
+				break
+			}
+			a = max(a, v.Start)
+			to := min(v.End, r.End)
+			_, err = s.Fault(&mm.FaultRequest{Notifier: n, Seq: seq, Start: a, Pages: int((to - a) >> mm.PageShift), Fault: true, Home: true, Cause: cause})
 			if errors.Is(err, mm.EFAULT) {
 				err = nil
 			}
+			a = to
 		}
 		s.MmapLock().RUnlock()
 		if !errors.Is(err, mm.EBUSY) {

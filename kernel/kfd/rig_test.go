@@ -24,7 +24,10 @@ type rig struct {
 	gpus []uint32
 }
 
-func newRig(t testing.TB, gpus ...string) *rig {
+func newRig(t testing.TB, gpus ...string) *rig { return newRigOf(t, 256<<20, gpus...) }
+
+// newRigOf makes one whose GPUs have vram bytes of memory.
+func newRigOf(t testing.TB, vram uint64, gpus ...string) *rig {
 	t.Helper()
 	w := sched.NewLive()
 	sys, err := amdgpu.NewSystemMemory(w, 1<<30)
@@ -39,7 +42,7 @@ func newRig(t testing.TB, gpus ...string) *rig {
 			t.Fatal(err)
 		}
 		line := &amdgpu.Line{}
-		chip, err := silicon.New(p, silicon.Config{Interrupt: line.Raise, VRAMSize: 256 << 20, Workers: 1})
+		chip, err := silicon.New(p, silicon.Config{Interrupt: line.Raise, VRAMSize: vram, Workers: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -74,7 +74,11 @@ func (c *copier) copy(dst, src, n uint64) {
 }
 
 func liveRig(t testing.TB, xnack bool, gpus ...string) *rig {
-	r := newRig(t, gpus...).acquire()
+	return liveRigOf(t, 256<<20, xnack, gpus...)
+}
+
+func liveRigOf(t testing.TB, vram uint64, xnack bool, gpus ...string) *rig {
+	r := newRigOf(t, vram, gpus...).acquire()
 	if xnack {
 		must(r, kfd.IocSetXNACKMode, &kfd.SetXNACKModeArgs{XNACKEnabled: 1})
 	}

@@ -171,6 +171,8 @@ type FaultRequest struct {
 	Fault    bool // REQ_FAULT: bring missing pages in
 	Write    bool // REQ_WRITE: they must be writable
 	Owner    any  // device-private pages of this owner are returned; others are migrated to RAM
+	// Home asks for no more than that device pages come home: what is absent stays so.
+	Home bool
 	// Cause is why; it reaches the driver that has those pages.
 	Cause string
 }

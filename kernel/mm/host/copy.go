@@ -17,7 +17,8 @@ func CopyOut(dst []unsafe.Pointer, src []mm.Folio) error {
 	return transfer(dst, src, false)
 }
 
-// CopyIn fills staging pages from memory of the caller. Pages that are nil are skipped.
+// CopyIn fills pages that AllocFolio gave from memory of the caller, which must not change before they are in place. Pages that are nil are
+// skipped.
 func CopyIn(dst []mm.Folio, src []unsafe.Pointer) error {
 	return transfer(src, dst, true)
 }
@@ -49,6 +50,10 @@ func transfer(mem []unsafe.Pointer, pages []mm.Folio, in bool) error {
 			if !in {
 				clear(unsafe.Slice((*byte)(mem[i]), mm.PageSize))
 			}
+			continue
+		}
+		if x.stage == 0 {
+			x.src = mem[i]
 			continue
 		}
 		// Join what is contiguous on both sides.

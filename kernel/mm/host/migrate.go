@@ -41,18 +41,34 @@ func (f *devFolio) MapCount() int {
 	return 0
 }
 
-// drop gives a reference up; the PTL is held. What it returns is to be called without it.
-func (f *devFolio) drop() func() {
+// freed is a page whose last reference is gone: its driver is told without the PTL.
+type freed struct {
+	f   *devFolio
+	zdd any
+}
+
+func (x freed) free() { x.f.pm.ops.Free(x.f.index, x.zdd) }
+
+// dropTo gives a reference up and, if it was the last, appends the page to out; the PTL is held.
+func (f *devFolio) dropTo(out []freed) []freed {
 	f.ref--
 	if f.ref > 0 {
-		return func() {}
+		return out
 	}
 	if f.ref < 0 {
 		f.pm.s.world.Fail(fmt.Errorf("mm/host: device page %d freed twice", f.index))
 	}
-	zdd := f.zdd
+	out = append(out, freed{f, f.zdd})
 	f.zdd, f.va = nil, 0
-	return func() { f.pm.ops.Free(f.index, zdd) }
+	return out
+}
+
+// drop gives a reference up; the PTL is held. What it returns is to be called without it.
+func (f *devFolio) drop() func() {
+	if out := f.dropTo(nil); len(out) > 0 {
+		return out[0].free
+	}
+	return func() {}
 }
 
 // NewPagemap makes device-private pages.
@@ -231,6 +247,7 @@ func (g *migration) moveOut() {
 		lo := c * chunkPages
 		hi := min(lo+chunkPages, len(g.va))
 		has := s.resident(g.outs[c].addr, hi-lo)
+		folios := make([]sysFolio, hi-lo)
 		for i := lo; i < hi; i++ {
 			if !g.taken[i] {
 				continue
@@ -238,7 +255,8 @@ func (g *migration) moveOut() {
 			g.src[i] = mm.PFN{Migrate: true, Writable: true}
 			g.has[i] = has[i-lo]
 			if has[i-lo] {
-				g.src[i].Folio = &sysFolio{stage: g.stageAt(i)}
+				folios[i-lo].stage = g.stageAt(i)
+				g.src[i].Folio = &folios[i-lo]
 			}
 		}
 	}
@@ -307,7 +325,6 @@ func (g *migration) Finalize() {
 	s := g.s
 	home := make([]int, 0, len(g.va)) // device pages that have come to a staging page
 	back := make([]int, 0, 8)         // system pages that did not go
-	var frees []func()
 	s.ptl.Lock()
 	for i := range g.va {
 		if !g.taken[i] {
@@ -337,6 +354,7 @@ func (g *migration) Finalize() {
 	g.putBack(back)
 	g.putHome(home)
 
+	frees := make([]freed, 0, len(home))
 	s.ptl.Lock()
 	for _, i := range back {
 		s.set(g.va[i], entry{})
@@ -348,11 +366,11 @@ func (g *migration) Finalize() {
 		if f != g.fault {
 			f.locked = false
 		}
-		frees = append(frees, f.drop())
+		frees = f.dropTo(frees)
 	}
 	s.ptl.Unlock()
-	for _, free := range frees {
-		free()
+	for _, x := range frees {
+		x.free()
 	}
 	s.migrated.Wake()
 	g.wake()
@@ -384,6 +402,9 @@ func (g *migration) cleanUp() {
 	for i, f := range g.dst {
 		switch x := f.(type) {
 		case *sysFolio:
+			if x.stage == 0 {
+				break
+			}
 			if x.home && g.taken[i] && g.src[i].Migrate {
 				gone = append(gone, x.stage)
 			} else if x.home {
@@ -423,16 +444,40 @@ func (g *migration) putBack(pages []int) {
 	}
 }
 
-// putHome puts filled staging pages into the process.
+// putHome puts filled pages into the process, as many at a time as lie together.
 func (g *migration) putHome(pages []int) {
-	stage := func(i int) uint64 { return g.dst[i].(*sysFolio).stage }
 	for k := 0; k < len(pages); {
-		j := k + 1
-		for j < len(pages) && g.va[pages[j]] == g.va[pages[j-1]]+mm.PageSize && stage(pages[j]) == stage(pages[j-1])+mm.PageSize {
-			j++
+		at, first := g.va[pages[k]], g.dst[pages[k]].(*sysFolio)
+		n := uint64(mm.PageSize)
+		for k++; k < len(pages); k++ {
+			x := g.dst[pages[k]].(*sysFolio)
+			if g.va[pages[k]] != at+n || (x.stage == 0) != (first.stage == 0) ||
+				x.stage != 0 && x.stage != first.stage+n || x.stage == 0 && x.src != unsafe.Add(first.src, n) {
+				break
+			}
+			n += mm.PageSize
 		}
-		g.s.place(g.va[pages[k]], stage(pages[k]), uint64(j-k)<<mm.PageShift)
-		k = j
+		if first.stage != 0 {
+			g.s.place(at, first.stage, n)
+		} else {
+			g.s.make(at, first.src, n)
+		}
+	}
+}
+
+// make has the kernel make n bytes of pages with the content of src. Pages whose VMA is gone are dropped.
+func (s *Space) make(to uint64, src unsafe.Pointer, n uint64) {
+	for tries := 0; n > 0; {
+		d, e := s.u.copy(to, src, n)
+		to, src, n = to+d, unsafe.Add(src, d), n-d
+		switch {
+		case n == 0 || d > 0:
+			tries = 0
+		case e == unix.EAGAIN && tries < 100: // the address space is changing
+			tries++
+		default:
+			to, src, n, tries = to+mm.PageSize, unsafe.Add(src, mm.PageSize), n-mm.PageSize, 0
+		}
 	}
 }
 
@@ -452,11 +497,7 @@ func (s *Space) place(to, from, n uint64) {
 			tries++
 			continue
 		}
-		a := struct {
-			dst, src, len, mode uint64
-			done                int64
-		}{to, from, mm.PageSize, 0, 0}
-		_ = s.u.ioctl(ioCopy, unsafe.Pointer(&a))
+		_, _ = s.u.copy(to, unsafe.Pointer(&memory(from, mm.PageSize)[0]), mm.PageSize)
 		s.stage.empty(from)
 		to, from, n, tries = to+mm.PageSize, from+mm.PageSize, n-mm.PageSize, 0
 	}

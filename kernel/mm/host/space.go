@@ -162,8 +162,9 @@ func (s *Space) FindVMA(addr uint64) (mm.VMA, bool) {
 // sysFolio is a page of system memory: of the process at va, or of the staging area (data).
 type sysFolio struct {
 	va    uint64
-	stage uint64 // address in the staging area, 0: in place
-	home  bool   // a staging page that AllocFolio gave
+	stage uint64         // address in the staging area, 0: in place, or to be made
+	home  bool           // AllocFolio gave it
+	src   unsafe.Pointer // of a page to be made: its content
 }
 
 func (f *sysFolio) Device() (mm.Pagemap, uint64) { return nil, 0 }
@@ -186,24 +187,23 @@ func (f *sysFolio) Data() []byte {
 // BusAddr returns the bus address of a system page that is in place; ok is false for others.
 func BusAddr(f mm.Folio) (addr uint64, ok bool) {
 	x, is := f.(*sysFolio)
-	if !is || x.stage != 0 {
+	if !is || x.stage != 0 || x.home {
 		return 0, false
 	}
 	return x.va, true
 }
 
-// AllocFolio returns a page of the staging area. Its content is undefined: who asks fills it. It waits when all are in use.
+// AllocFolio returns a page to be filled by CopyIn: one of the stock, or one that the kernel makes when it is put in place. Its content is
+// undefined.
 func (s *Space) AllocFolio() (mm.Folio, error) {
-	var p uint64
-	s.stage.wait.Wait(func() bool { p = s.stage.takeIn(); return p != 0 }, sched.Forever)
-	return &sysFolio{stage: p, home: true}, nil
+	return &sysFolio{stage: s.stage.takeIn(), home: true}, nil
 }
 
 // PutFolio gives a page back that was not used, or drops a device page's reference.
 func (s *Space) PutFolio(f mm.Folio) {
 	switch x := f.(type) {
 	case *sysFolio:
-		if x.home {
+		if x.home && x.stage != 0 {
 			s.stage.giveIn([]uint64{x.stage}, false)
 			x.home = false
 		}
@@ -335,24 +335,38 @@ func (s *Space) settle(start, end uint64, owner any) error {
 
 // settleFor is settle for another cause.
 func (s *Space) settleFor(start, end uint64, owner any, cause string) error {
-	for a := start; a < end; a += mm.PageSize {
-		for {
-			s.ptl.Lock()
-			e := s.get(a)
-			s.ptl.Unlock()
-			if e.mig != nil {
-				s.waitMigrated(a)
-				continue
-			}
-			if e.dev == nil || owner != nil && e.dev.pm.owner == owner {
-				break
-			}
+	for a := start; a < end; {
+		e := s.unsettled(&a, end, owner)
+		switch {
+		case e.mig != nil:
+			s.waitMigrated(a)
+		case e.dev != nil:
 			if err := s.deviceFault(a, e.dev, cause); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// unsettled moves a to the first address below end whose page migrates or is a device page, but not of owner, and returns its entry.
+func (s *Space) unsettled(a *uint64, end uint64, owner any) entry {
+	s.ptl.Lock()
+	defer s.ptl.Unlock()
+	for *a < end {
+		k, i := slot(*a)
+		t := s.tables[k]
+		if t == nil {
+			*a = (k + 1) << 21
+			continue
+		}
+		for ; i < chunkPages && *a < end; i, *a = i+1, *a+mm.PageSize {
+			if e := t.e[i]; e.mig != nil || e.dev != nil && (owner == nil || e.dev.pm.owner != owner) {
+				return e
+			}
+		}
+	}
+	return entry{}
 }
 
 // waitMigrated waits until the page at a does not migrate.
@@ -407,20 +421,22 @@ func (s *Space) Fault(r *mm.FaultRequest) ([]mm.PFN, error) {
 		}
 		to := min(v.End, end)
 		if r.Fault {
-			if v.Anonymous() && s.watch(a, to, false) == mm.ENOMEM {
+			if !r.Home && v.Anonymous() && s.watch(a, to, false) == mm.ENOMEM {
 				return nil, mm.ENOMEM
 			}
 			if err := s.settleFor(a, to, r.Owner, r.Cause); err != nil {
 				return nil, err
 			}
-			if err := s.populate(a, to, r.Write); err != nil {
-				return nil, err
+			if !r.Home {
+				if err := s.populate(a, to, r.Write); err != nil {
+					return nil, err
+				}
 			}
 		}
 		a = to
 	}
 	there := []bool(nil)
-	if !r.Fault {
+	if !r.Fault || r.Home {
 		there = present(r.Start, r.Pages)
 	}
 	out := make([]mm.PFN, r.Pages)

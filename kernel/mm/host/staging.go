@@ -15,25 +15,23 @@ var stagingClass = &sched.Class{Name: "mm/host staging", Rank: 950}
 const (
 	chunkBytes = 2 << 20
 	chunkPages = chunkBytes >> mm.PageShift
-	chunks     = 64 // of each arena
+	chunks     = 64 // of the arena
 )
 
 // staging is memory through which pages travel. The out arena is registered with userfaultfd, because UFFDIO_MOVE wants that of its
 // destination; the pages of the process are moved into an empty run of it. When they have been copied to the device they are not given
 // up but kept as stock: the next pages that come home are filled into them and moved into the process, so physical pages
-// go round and are not allocated and zeroed again each time. A run all of whose pages have left is empty again. The in arena is plain memory
-// for when there is no stock; its pages leave the same way.
+// go round and are not allocated and zeroed again each time. A run all of whose pages have left is empty again. When there is no stock,
+// UFFDIO_COPY makes the pages and fills them from the device's memory.
 type staging struct {
 	u    *uffd
 	out  uint64 // address of the out arena
-	in   uint64
 	wait sched.WaitQueue
 
-	mu     sched.Mutex
-	space  *buddy.Allocator // of the out arena; guarded by mu
-	stock  []uint64         // filled pages of the out arena, free to use; guarded by mu
-	owner  [chunks * chunkPages]*outBlock
-	freeIn []uint64 // pages; guarded by mu
+	mu    sched.Mutex
+	space *buddy.Allocator // of the out arena; guarded by mu
+	stock []uint64         // filled pages of the out arena, free to use; guarded by mu
+	owner [chunks * chunkPages]*outBlock
 }
 
 // outBlock is a run of the out arena that one migration uses at a time.
@@ -51,14 +49,8 @@ func newStaging(w sched.World, u *uffd) (*staging, error) {
 	if s.out, err = reserve(chunks * chunkBytes); err != nil {
 		return nil, err
 	}
-	if s.in, err = reserve(chunks * chunkBytes); err != nil {
-		return nil, err
-	}
 	if e := u.register(s.out, s.out+chunks*chunkBytes, true); e != 0 {
 		return nil, fmt.Errorf("mm/host: register staging area: %w", e)
-	}
-	for i := uint64(chunks * chunkPages); i > 0; i-- {
-		s.freeIn = append(s.freeIn, s.in+(i-1)<<mm.PageShift)
 	}
 	return s, nil
 }
@@ -75,10 +67,9 @@ func reserve(n uint64) (uint64, error) {
 
 func (s *staging) contains(a uint64) bool { return a >= s.out && a < s.out+chunks*chunkBytes }
 
-// inside reports whether a VMA has a part of either arena.
+// inside reports whether a VMA has a part of the arena.
 func (s *staging) inside(start, end uint64) bool {
-	const n = chunks * chunkBytes
-	return start < s.out+n && s.out < end || start < s.in+n && s.in < end
+	return start < s.out+chunks*chunkBytes && s.out < end
 }
 
 // takeOut returns an empty run of n pages, at most chunkPages, waiting for one if need be.
@@ -170,8 +161,6 @@ func (s *staging) takeIn() (p uint64) {
 	if n := len(s.stock); n > 0 {
 		p, s.stock = s.stock[n-1], s.stock[:n-1]
 		s.owner[(p-s.out)>>mm.PageShift].stocked--
-	} else if n := len(s.freeIn); n > 0 {
-		p, s.freeIn = s.freeIn[n-1], s.freeIn[:n-1]
 	}
 	return p
 }
@@ -181,10 +170,6 @@ func (s *staging) giveIn(pages []uint64, gone bool) {
 	s.mu.Lock()
 	for i := len(pages) - 1; i >= 0; i-- {
 		p := pages[i]
-		if !s.contains(p) {
-			s.freeIn = append(s.freeIn, p)
-			continue
-		}
 		b := s.owner[(p-s.out)>>mm.PageShift]
 		if !gone {
 			s.stock = append(s.stock, p)
@@ -201,10 +186,6 @@ func (s *staging) giveIn(pages []uint64, gone bool) {
 
 // empty frees the memory of one page whose content was copied instead of moved.
 func (s *staging) empty(p uint64) {
-	if !s.contains(p) {
-		discard(p, mm.PageSize)
-		return
-	}
 	s.u.unregister(p, p+mm.PageSize)
 	discard(p, mm.PageSize)
 	_ = s.u.register(p, p+mm.PageSize, true)

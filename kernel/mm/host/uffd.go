@@ -113,6 +113,18 @@ func (u *uffd) move(dst, src, n uint64) (uint64, unix.Errno) {
 	return uint64(max(a.done, 0)), e
 }
 
+// copy makes pages at dst and fills them from src; it returns how many bytes it did before an error.
+func (u *uffd) copy(dst uint64, src unsafe.Pointer, n uint64) (uint64, unix.Errno) {
+	a := struct {
+		dst, src, len, mode uint64
+		done                int64
+	}{dst, uint64(uintptr(src)), n, 0, 0}
+	if e := u.ioctl(ioCopy, unsafe.Pointer(&a)); e != 0 {
+		return uint64(max(a.done, 0)), e
+	}
+	return n, 0
+}
+
 // poison makes an access to a page raise SIGBUS.
 func (u *uffd) poison(page uint64) {
 	a := struct {

@@ -148,6 +148,14 @@ func (s *Space) drop(f *folio) {
 	s.mem.unlock()
 }
 
+// absent reports whether the CPU's page table has nothing, or a swap entry, for addr.
+func (s *Space) absent(addr uint64) bool {
+	s.mem.ptl.Lock()
+	defer s.mem.unlock()
+	p := s.ptes[addr>>mm.PageShift]
+	return p == nil || p.state == pteSwap
+}
+
 // Fault is hmm_range_fault.
 func (s *Space) Fault(r *mm.FaultRequest) ([]mm.PFN, error) {
 	s.mmap.AssertRHeld()
@@ -157,7 +165,7 @@ func (s *Space) Fault(r *mm.FaultRequest) ([]mm.PFN, error) {
 		if v, ok := s.vmaAt(addr); !ok || v.Kind == mm.IO {
 			return nil, mm.EFAULT
 		}
-		if r.Fault {
+		if r.Fault && !(r.Home && s.absent(addr)) {
 			if err := s.resolve(addr, r.Write, r.Owner, r.Cause); err != nil {
 				return nil, err
 			}
@@ -168,7 +176,7 @@ func (s *Space) Fault(r *mm.FaultRequest) ([]mm.PFN, error) {
 		p := s.ptes[r.Start>>mm.PageShift+uint64(i)]
 		switch {
 		case p == nil, p.state == pteSwap:
-			if r.Fault {
+			if r.Fault && !r.Home {
 				s.mem.unlock()
 				return nil, mm.EBUSY
 			}
