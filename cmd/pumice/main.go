@@ -32,7 +32,7 @@ var verbs []verb
 
 func init() {
 	verbs = []verb{
-		{"run", "[--gpu NAME[,NAME...]] [--rocm pumice|hsa|system] [--engine jit|interp] [--jit-dump DIR] [--perf-map] [--svm-trace[=FILE] [--json]] [--] PROGRAM [ARGS...]", "run a program on virtual GPUs; --svm-trace prints each migration of managed memory, and why; --jit-dump writes guest code, IR and host code of each compiled function", runProgram},
+		{"run", "[--gpu NAME[,NAME...]] [--rocm pumice|hsa|system] [--engine jit|interp] [--dump-on-fault FILE|DIR/] [--jit-dump DIR] [--perf-map] [--svm-trace[=FILE] [--json]] [--] PROGRAM [ARGS...]", "run a program on virtual GPUs; --svm-trace prints each migration of managed memory, and why; --dump-on-fault writes the state of a wave that faults, as text or --json; --jit-dump writes guest code, IR and host code of each compiled function", runProgram},
 		{"explain", "[--json] [run's options] [--] PROGRAM [ARGS...]", "run a program and tell what became of its launches, pages and handles on each floor; its own output goes to standard error", explainProgram},
 		{"prof", "--pc-sampling [--interval US] [--top N] [--json] [run's options] [--] PROGRAM [ARGS...]", "run a program and say in which kernels, source lines and instructions its time went; its own output goes to standard error", profile},
 		{"demo", "", "run a kernel by the Go API: needs nothing but Go", demo},

@@ -25,6 +25,7 @@ type runOptions struct {
 	json    bool   // what is traced is written as JSON lines
 	dump    string // folder for compiled functions
 	perf    bool   // map for Linux perf
+	faults  string // file or folder for the state of waves that fault
 	program string
 	args    []string // the program's, without its name
 }
@@ -58,6 +59,13 @@ var options = map[string]func(o *runOptions, value string) error{
 			return fmt.Errorf("%q is not a ROCm user space; there are: %s, %s, %s", value, rocmPumice, rocmHSA, rocmSystem)
 		}
 		o.rocm = value
+		return nil
+	},
+	"dump-on-fault": func(o *runOptions, value string) error {
+		if value == "" {
+			return errors.New("needs a file or folder")
+		}
+		o.faults = value
 		return nil
 	},
 	"jit-dump": func(o *runOptions, value string) error {
@@ -111,7 +119,7 @@ func parseRun(args []string) (*runOptions, error) {
 			set, given = alone, true
 		}
 		if set == nil {
-			return nil, usageErrorf("no option %s; there are: --gpu, --rocm, --engine, --jit-dump, --perf-map, --svm-trace, --json", arg)
+			return nil, usageErrorf("no option %s; there are: --gpu, --rocm, --engine, --dump-on-fault, --jit-dump, --perf-map, --svm-trace, --json", arg)
 		}
 		if !given {
 			if len(args) == 0 {
@@ -136,8 +144,8 @@ func runProgram(_, stderr io.Writer, args []string) error {
 	if err != nil {
 		return err
 	}
-	if o.json && !o.trace {
-		return usageErrorf("--json is for --svm-trace")
+	if o.json && !o.trace && o.faults == "" {
+		return usageErrorf("--json is for --svm-trace and --dump-on-fault")
 	}
 	if o.program == "" {
 		return usageErrorf("no program given")
@@ -169,6 +177,22 @@ func (o *runOptions) makeFiles() (err error) {
 		}
 		if err != nil {
 			return err
+		}
+	}
+	if o.faults != "" {
+		folder := strings.HasSuffix(o.faults, "/")
+		if o.faults, err = filepath.Abs(o.faults); err != nil {
+			return err
+		}
+		if folder {
+			if err := os.MkdirAll(o.faults, 0o755); err != nil {
+				return err
+			}
+		} else if st, err := os.Stat(o.faults); err == nil && !st.IsDir() {
+			// An old dump would be taken for that of this run's first fault.
+			if err := os.Remove(o.faults); err != nil {
+				return err
+			}
 		}
 	}
 	if o.file == "" {
@@ -263,6 +287,9 @@ func programEnv(env []string, o *runOptions) ([]string, error) {
 	}
 	if o.dump != "" {
 		out = append(out, machine.DumpVariable+"="+o.dump)
+	}
+	if o.faults != "" {
+		out = append(out, machine.FaultDumpVariable+"="+machine.FaultDump(o.faults, o.json))
 	}
 	if o.perf {
 		out = append(out, machine.PerfMapVariable+"=1")
