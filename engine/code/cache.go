@@ -324,6 +324,20 @@ func (l *Local) enter(s *mem.Space) {
 	}
 }
 
+// Version stands for the state of a space's code: what was looked up holds while it is the same.
+type Version struct {
+	sp    *space
+	epoch uint64
+}
+
+// Version returns the present one.
+func (l *Local) Version(s *mem.Space) Version {
+	if l.space != s {
+		l.enter(s)
+	}
+	return Version{l.sp, l.sp.epoch.Load()}
+}
+
 // Lookup is Cache.Lookup.
 func (l *Local) Lookup(s *mem.Space, t *isa.Target, pc uint64, mode uint32, lanes int) (*Code, int, error) {
 	if l.space != s {

@@ -131,6 +131,20 @@ type Worker struct {
 	m     machine
 	plain engine.Worker // for functions that did not compile
 	held  *mem.Space    // by Hold
+
+	recent [64]recent // by PC
+}
+
+// recent is where a run began a moment ago: after a barrier, or in the next wave, it begins there again.
+type recent struct {
+	pc      uint64
+	version code.Version
+	mode    uint32
+	lanes   int
+	target  *isa.Target
+	size    int // bytes of wave state that the code needs
+	ip      *installed
+	block   int
 }
 
 // Hold implements engine.Holder.
@@ -164,25 +178,16 @@ func (k *Worker) Run(w *wave.Wave) (exit ir.Exit) {
 	}()
 	left := w.Fuel
 	for {
-		c, block, err := k.local.Lookup(w.Space, w.Target, w.PC, w.S[isa.SRegMODE], w.Lanes)
-		if err != nil {
-			w.Fuel = left
-			var f *mem.Fault
-			if errors.As(err, &f) {
-				w.Fault = *f
-				return ir.ExitFault
+		x := &k.recent[(w.PC>>2^w.PC>>8)%uint64(len(k.recent))]
+		if x.pc != w.PC || x.version != k.local.Version(w.Space) || x.mode != w.S[isa.SRegMODE] || x.lanes != w.Lanes || x.target != w.Target || x.size > w.Size {
+			*x = recent{}
+			if exit, ok := k.find(w, x); !ok {
+				return exit
 			}
-			w.Illegal = err.Error()
-			return ir.ExitIllegal
-		}
-		ip, ok := c.Attachment(code.SlotJIT, k.e.build).(*installed)
-		if !ok || ip.Func.Lanes != w.Lanes || wave.VGPROffset+ip.nvgpr*w.Lanes*4 > w.Size {
-			w.Fuel = left
-			return k.interpret(w)
 		}
 		slice := min(left, sliceFuel)
 		w.Fuel = slice
-		exit = k.m.execute(w, ip, block)
+		exit = k.m.execute(w, x.ip, x.block)
 		left -= slice - w.Fuel
 		w.Fuel = left
 		switch exit {
@@ -200,6 +205,31 @@ func (k *Worker) Run(w *wave.Wave) (exit ir.Exit) {
 		}
 		return exit
 	}
+}
+
+// find looks the code at w.PC up for x. When there is none to execute, it does what is to be done and returns the exit.
+func (k *Worker) find(w *wave.Wave, x *recent) (exit ir.Exit, ok bool) {
+	mode, version := w.S[isa.SRegMODE], k.local.Version(w.Space)
+	c, block, err := k.local.Lookup(w.Space, w.Target, w.PC, mode, w.Lanes)
+	if err != nil {
+		var f *mem.Fault
+		if errors.As(err, &f) {
+			w.Fault = *f
+			return ir.ExitFault, false
+		}
+		w.Illegal = err.Error()
+		return ir.ExitIllegal, false
+	}
+	ip, ok := c.Attachment(code.SlotJIT, k.e.build).(*installed)
+	if !ok {
+		return k.interpret(w), false
+	}
+	size := wave.VGPROffset + ip.nvgpr*w.Lanes*4
+	if ip.Func.Lanes != w.Lanes || size > w.Size {
+		return k.interpret(w), false
+	}
+	*x = recent{w.PC, version, mode, w.Lanes, w.Target, size, ip, block}
+	return ir.ExitNone, true
 }
 
 // interpret lets the interpreter run w from where it is.
