@@ -277,6 +277,10 @@ func (a *Agent) imageGen() (gen int, pitched bool) {
 	return major, major >= 11 || major == 10 && minor >= 3
 }
 
+// ImageGeneration is the generation of the agent's image descriptors, 9 to 12, and whether those of two dimensions hold a pitch; 0 without texture
+// units.
+func (a *Agent) ImageGeneration() (gen int, pitched bool) { return a.imageGen() }
+
 // HasImages reports whether the agent has texture units.
 func (a *Agent) HasImages() bool {
 	g, _ := a.imageGen()

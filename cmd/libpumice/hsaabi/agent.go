@@ -158,8 +158,7 @@ func hsa_agent_get_info(agent uint64, attr int32, p uintptr) int32 {
 		return put(p, n)
 	case 0xa016:
 		return put(p, a.CounterHz())
-	// What the chip's image addressing allows. HIP asks before it allocates pitched memory; images themselves are refused when they are created.
-	//fidelity: refused hsa_ext_image_create, hsa_ext_sampler_create: only the limits are told
+	// What the chip's image addressing allows. HIP asks before it allocates pitched memory, also for chips without texture units.
 	case 0x3000:
 		return put(p, onGPU(16384))
 	case 0x3001:

@@ -241,8 +241,6 @@ func hsa_system_extension_supported(ext, major, minor uint16, out *bool) int32 {
 	if out == nil {
 		return badArg
 	}
-	// The image extension counts as there because HIP refuses pitched memory without it; its limits are told, making an image is refused.
-	//fidelity: approximate HSA_EXTENSION_IMAGES: limits only, hsa_ext_image_create answers HSA_STATUS_ERROR
 	*out = (ext == extensionLoader || ext == extensionImages) && major == 1 && minor == 0
 	return ok
 }
@@ -257,8 +255,10 @@ func hsa_system_get_major_extension_table(ext, major uint16, n uint64, table uin
 	if table == 0 {
 		return badArg
 	}
+	if ext == extensionImages && major == 1 {
+		return imageTable(n, table)
+	}
 	if ext != extensionLoader || major != 1 {
-		//fidelity: refused images: no extension table
 		return failure
 	}
 	for i := 0; i < 3 && uint64(i)*8+8 <= n; i++ {
