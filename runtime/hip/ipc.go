@@ -29,7 +29,7 @@ const ipcLazyPeerAccess = 1
 
 // IpcGetMemHandle makes a handle of device memory; the address may be inside an allocation.
 func (a *API) IpcGetMemHandle(out, p uintptr) Error {
-	if out == 0 {
+	if out == 0 || p == 0 {
 		return ErrInvalidValue
 	}
 	if len(a.devices()) == 0 {

@@ -50,8 +50,11 @@ func (a *Agent) NewQueue(size uint32, onError func(Status)) (_ *Queue, err error
 	if !a.IsGPU() {
 		return nil, fail(op, StatusInvalidQueueCreation, "agent %s has no packet processor", a.Name)
 	}
-	if size < MinQueueSize || size > MaxQueueSize || size&(size-1) != 0 {
+	if size < MinQueueSize || size&(size-1) != 0 {
 		return nil, fail(op, StatusInvalidArgument, "%d packets", size)
+	}
+	if size > MaxQueueSize {
+		return nil, fail(op, StatusOutOfResources, "%d packets", size)
 	}
 	r := a.rt
 	q := &Queue{Agent: a, Size: size, rt: r, mask: uint64(size - 1), onError: onError}

@@ -67,9 +67,12 @@ func hsa_amd_agents_allow_access(n uint32, list *uint64, flags *uint32, p uintpt
 	if r == nil {
 		return notInit
 	}
-	as, good := agentList(n, list)
-	if !good || n == 0 || flags != nil {
+	if n == 0 || list == nil || flags != nil || p == 0 {
 		return badArg
+	}
+	as, good := agentList(n, list)
+	if !good {
+		return int32(hsa.StatusInvalidAgent)
 	}
 	m := r.Find(uint64(p))
 	if m == nil {
@@ -144,7 +147,7 @@ func hsa_amd_pointer_info(p uintptr, out uintptr, alloc unsafe.Pointer, n *uint3
 	if r == nil {
 		return notInit
 	}
-	if out == 0 {
+	if p == 0 || out == 0 {
 		return badArg
 	}
 	size := *(*uint32)(ptr(uint64(out)))

@@ -65,6 +65,9 @@ func hsa_amd_signal_create(initial int64, n uint32, consumers *uint64, attr uint
 
 //export hsa_signal_destroy
 func hsa_signal_destroy(h uint64) int32 {
+	if h == 0 {
+		return badArg
+	}
 	s := signal(h)
 	if s == nil {
 		return int32(hsa.StatusInvalidSignal)
@@ -258,6 +261,9 @@ func queue(p uintptr) *hsa.Queue {
 
 //export hsa_queue_destroy
 func hsa_queue_destroy(p uintptr) int32 {
+	if p == 0 {
+		return badArg
+	}
 	q := queue(p)
 	if q == nil {
 		return int32(hsa.StatusInvalidQueue)
@@ -274,6 +280,9 @@ func hsa_queue_destroy(p uintptr) int32 {
 
 //export hsa_queue_inactivate
 func hsa_queue_inactivate(p uintptr) int32 {
+	if p == 0 {
+		return badArg
+	}
 	q := queue(p)
 	if q == nil {
 		return int32(hsa.StatusInvalidQueue)

@@ -1,0 +1,88 @@
+// Calls HIP with bad input, by the table of badhip.def; see badinput.h.
+#define __HIP_PLATFORM_AMD__
+#include <hip/hip_runtime_api.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "badinput.h"
+
+static void need(hipError_t e, const char *what) {
+    if (e == hipSuccess) return;
+    printf("%s: %d\n", what, e);
+    exit(1);
+}
+#define NEED(call) need(call, #call)
+
+static void callback(hipStream_t s, hipError_t e, void *p) { (void)s, (void)e, (void)p; }
+
+int main(int argc, char **argv) {
+    int from = argc > 1 ? atoi(argv[1]) : 0, row = 0;
+    int i = 0, j = 0;
+    unsigned u = 0;
+    float f = 0;
+    size_t size = 0;
+    char text[64];
+    void *p = NULL, *mem, *mem2, *freed, *host, *hostFreed, *managed;
+    char *heap = aligned_alloc(4096, 65536);
+    memset(heap, 1, 65536);
+    static char garbage[4096] = "this is no code object";
+    uint32_t mask[4] = {~0u, ~0u, ~0u, ~0u};
+    hipDeviceProp_t props;
+    hipDevice_t device;
+    hipUUID uuid;
+    hipPointerAttribute_t attributes;
+    hipFuncAttributes fattr;
+    hipMemcpy3DParms nothing3D;
+    memset(&nothing3D, 0, sizeof nothing3D);
+    hipStream_t stream, goneStream, stream2;
+    hipEvent_t event, untimed, goneEvent, event2;
+    hipModule_t module, goneModule, module2;
+    hipFunction_t function, function2;
+    hipCtx_t ctx;
+    hipMemPool_t pool;
+    hipGraph_t graph = NULL, graph2;
+    hipGraphNode_t node;
+    hipIpcMemHandle_t ipc;
+    memset(&ipc, 0, sizeof ipc);
+    (void)device, (void)uuid, (void)attributes, (void)fattr, (void)ctx, (void)pool, (void)graph2, (void)node, (void)stream2, (void)event2, (void)module2, (void)function2, (void)text, (void)u, (void)f, (void)j, (void)size, (void)p;
+
+    FILE *file = fopen(getenv("MODULE"), "rb");
+    if (!file) return 1;
+    char *image = malloc(1 << 20);
+    if (fread(image, 1, 1 << 20, file) == 0) return 1;
+
+    NEED(hipGetDeviceProperties(&props, 0));
+    NEED(hipMalloc(&mem, 4096));
+    NEED(hipMalloc(&mem2, 4096));
+    NEED(hipMalloc(&freed, 4096));
+    NEED(hipHostMalloc(&host, 4096, 0));
+    NEED(hipHostMalloc(&hostFreed, 4096, 0));
+    NEED(hipMallocManaged(&managed, 4096, hipMemAttachGlobal));
+    NEED(hipFree(freed)); // last, so that nothing else has the address
+    NEED(hipHostFree(hostFreed));
+    NEED(hipStreamCreate(&stream));
+    NEED(hipStreamCreate(&goneStream));
+    NEED(hipStreamDestroy(goneStream));
+    NEED(hipEventCreate(&event));
+    NEED(hipEventCreateWithFlags(&untimed, hipEventDisableTiming));
+    NEED(hipEventCreate(&goneEvent));
+    NEED(hipEventDestroy(goneEvent));
+    NEED(hipModuleLoadData(&module, image));
+    NEED(hipModuleLoadData(&goneModule, image));
+    NEED(hipModuleUnload(goneModule));
+    NEED(hipModuleGetFunction(&function, module, "saxpy"));
+    NEED(hipGraphCreate(&graph, 0));
+    // saxpy(x, y, a, n)
+    float a = 2;
+    unsigned n = 64;
+    void *args[] = {&mem, &mem2, &a, &n, &n, &n, &n, &n};
+    char packed[64] = {0};
+    size_t packedSize = sizeof packed;
+    void *extra[] = {HIP_LAUNCH_PARAM_BUFFER_POINTER, packed, HIP_LAUNCH_PARAM_BUFFER_SIZE, &packedSize, HIP_LAUNCH_PARAM_END};
+
+#include "badhip.def"
+    printf("END\t%d\n", row);
+    return 0;
+}
