@@ -130,6 +130,28 @@ func TestTablesConsistent(t *testing.T) {
 	}
 }
 
+// TestDecodeRare has words that a million random ones found.
+func TestDecodeRare(t *testing.T) {
+	for _, c := range []struct {
+		target, want string
+		code         []byte
+	}{
+		{"gfx1010", "", dwords(0x7db0d4f9, 0x9425aea0)}, // SD set in a v_cmpx, which has no scalar destination from gfx10 on
+		{"gfx1010", "v_cmpx_f_f16_sdwa |v160|, -vcc_lo src0_sel:WORD_1 src1_sel:WORD_0", dwords(0x7db0d4f9, 0x94252ea0)},
+		{"gfx1030", "v_dot4c_i32_i8_dpp v169, v59, v177 quad_perm:[2,2,3,0] row_mask:0x9 bank_mask:0x7", dwords(0x1b5362fa, 0x97403a3b)}, // neg and abs are ignored
+	} {
+		var in Inst
+		err := Decode(TargetByName(c.target), c.code, &in)
+		got := ""
+		if err == nil {
+			got = Disasm(&in, TargetByName(c.target), 0)
+		}
+		if got != c.want {
+			t.Errorf("%s %x: %q (%v), want %q", c.target, c.code, got, err, c.want)
+		}
+	}
+}
+
 // TestDecodeAllocatesNothing guards the hot path.
 func TestDecodeAllocatesNothing(t *testing.T) {
 	tg := TargetByName("gfx90a")

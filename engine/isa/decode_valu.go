@@ -204,6 +204,9 @@ func (s *state) sdwaWord(out *Inst) error {
 	}
 	if op.Fmt == VOPC {
 		if s.d.gen >= GFX10 && op.Flags&FlagWritesEXEC != 0 {
+			if get(fSd) != 0 {
+				return ErrReserved
+			}
 			return nil
 		}
 		if get(fSd) != 0 {

@@ -142,6 +142,8 @@ func fault(tg *Target, in *Inst, ours string, a answer) string {
 		return "LLVM takes a read-only register as destination"
 	case ours == "" && strings.Contains(a.text, " src_") && wideSource(a.text):
 		return "LLVM takes special registers as matrix operands and tuples"
+	case ours == "" && strings.HasPrefix(a.text, "v_accvgpr_mov_b32") && strings.Contains(a.text, ", src_"):
+		return "LLVM takes a special register where an AccVGPR stands"
 	case ours == "" && strings.HasPrefix(a.text, "v_interp_"):
 		return "LLVM takes scalar sources in VINTERP"
 	case ours == "" && strings.Contains(a.text, "buffer_") && strings.Contains(a.text, ", 0x"):
