@@ -232,8 +232,8 @@ func (a *API) StreamAttachMem(t *Thread, s, p uintptr, n uint64, flags uint32) E
 		return ErrInvalidValue
 	}
 	m := a.rt.Find(uint64(p))
-	if m == nil || m.Kind != clr.ManagedMemory {
-		return ErrInvalidValue
+	if m == nil || m.Kind != clr.ManagedMemory || n != 0 && n != m.Size {
+		return ErrInvalidValue // a part of an allocation cannot be attached
 	}
 	return Success
 }

@@ -1,6 +1,7 @@
 package hip
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -94,7 +95,7 @@ func (a *API) perThread(t *Thread) (*clr.HostQueue, Error) {
 	return q, Success
 }
 
-// StreamCreate makes a stream; mask restricts it to compute units.
+// StreamCreate makes a stream; mask restricts it to compute units. A mask without any unit is none.
 func (a *API) StreamCreate(t *Thread, out *uintptr, flags uint32, priority int32, mask []uint32) Error {
 	if out == nil || flags&^uint32(streamNonBlocking) != 0 {
 		return ErrInvalidValue
@@ -106,6 +107,9 @@ func (a *API) StreamCreate(t *Thread, out *uintptr, flags uint32, priority int32
 	var f clr.QueueFlags
 	if flags&streamNonBlocking != 0 {
 		f = clr.NonBlocking
+	}
+	if !slices.ContainsFunc(mask, func(w uint32) bool { return w != 0 }) {
+		mask = nil
 	}
 	q, err := d.NewQueue(f, int(min(max(priority, -1), 1)), mask)
 	if err != nil {
@@ -196,7 +200,7 @@ func (a *API) StreamWaitEvent(t *Thread, s, ev uintptr, flags uint32) Error {
 
 // StreamGetFlags returns the flags of a stream.
 func (a *API) StreamGetFlags(t *Thread, s uintptr, out *uint32) Error {
-	if out == nil {
+	if out == nil || s == 0 { // the null stream by that name has none to give
 		return ErrInvalidValue
 	}
 	q, e := a.queue(t, s)
@@ -321,10 +325,15 @@ func (a *API) EventCreate(t *Thread, out *uintptr, flags uint32) Error {
 
 // EventDestroy ends an event; work that waits for it still does.
 func (a *API) EventDestroy(ev uintptr) Error {
-	if ev == 0 || a.events.remove(ev) == nil {
+	switch {
+	case ev == 0:
 		return ErrInvalidHandle
+	case a.events.remove(ev) != nil:
+		return Success
+	case a.Face <= 6:
+		return ErrContextIsDestroyed
 	}
-	return Success
+	return ErrInvalidHandle
 }
 
 // EventRecord puts an event behind the work of a stream.
