@@ -44,7 +44,16 @@ examples: $(patsubst examples/%.hip,$(exdir)/%,$(examples_src) $(faults_src))
 # Its header warns that it has no inline assembly for the host.
 rocrandflags := "-Wno-\#warnings" -lrocrand
 
-hipflags = -std=c++17 -Wall -Wextra -Wno-unused-command-line-argument $(OPT) $(OFFLOAD:%=--offload-arch=%)
+# gfx942 has no texture units, and clang 15 cannot compile image functions for gfx90a at -O0.
+images := textures surfaces
+targets = $(OFFLOAD)
+newer_targets = $(NEWER_OFFLOAD)
+ifeq ($(OPT),-O0)
+$(images:%=$(exdir)/%): targets = $(filter-out gfx90a,$(OFFLOAD))
+endif
+$(images:%=$(BUILD)/newer/O3/%): newer_targets = $(filter-out gfx942,$(NEWER_OFFLOAD))
+
+hipflags = -std=c++17 -Wall -Wextra -Wno-unused-command-line-argument $(OPT) $(targets:%=--offload-arch=%)
 
 $(exdir)/%: examples/%.hip $(examples_hdr)
 	@mkdir -p $(@D)
@@ -67,7 +76,7 @@ examples-newer: $(newer:%=$(BUILD)/newer/O3/%) $(NEWER_O0:%=$(BUILD)/newer/O0/%)
 
 $(BUILD)/newer/O3/%: examples/%.hip $(examples_hdr) scripts/hip-clang
 	@echo "hip-clang -O3 $<"
-	@scripts/hip-clang -std=c++17 -O3 $(NEWER_OFFLOAD:%=--offload-arch=%) $< -o $@
+	@scripts/hip-clang -std=c++17 -O3 $(newer_targets:%=--offload-arch=%) $< -o $@
 
 $(BUILD)/newer/O0/%: examples/%.hip $(examples_hdr) scripts/hip-clang
 	@echo "hip-clang -O0 $<"
