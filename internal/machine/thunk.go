@@ -118,6 +118,9 @@ func (f *thunkFile) NotifyDoorbell(offset uint64) {
 	s.Ring(s.First + uint32(low%abi.DoorbellSliceSize/4))
 }
 
+// NotifyUnmap implements hsakmt.UnmapNotifier.
+func (f *thunkFile) NotifyUnmap(addr, n uint64) { f.t.driver.NotifyUnmap(addr, n) }
+
 // sysfs shows the driver's files as an fs.FS.
 type sysfs struct{ s *kfd.Sysfs }
 

@@ -19,6 +19,17 @@ type place struct {
 	cpu uint64 // address for the CPU, 0 if there is none
 }
 
+// shared reports whether the place is shared virtual memory.
+func (p *place) shared() bool { return p.mem != nil && p.mem.Shared }
+
+// hostCopy is how the CPU copies between two places.
+func hostCopy(d, s *place) func(dst, src, n uint64) {
+	if d.shared() || s.shared() {
+		return CopyShared
+	}
+	return CopyHost
+}
+
 // locate finds out what an address is. n is how many bytes from it on are used.
 func (r *Runtime) locate(addr, n uint64) (place, error) {
 	if addr == 0 {
@@ -49,6 +60,9 @@ func (r *Runtime) locate(addr, n uint64) (place, error) {
 	p := place{mem: m, dev: m.Ptr + off}
 	if m.Host != 0 {
 		p.cpu = m.Host + off
+	}
+	if m.Shared {
+		p.dev = 0 // the pages are wherever they are: a copy engine would have to wait for them
 	}
 	// Mappings that lie one behind the other are one range.
 	for m.Mapped && n > m.Size-off {
@@ -141,14 +155,31 @@ func (q *HostQueue) Copy(dst, src uint64, rect Rect, async bool) (*Event, error)
 		}
 		return nil, e.Wait()
 	}
+	if async && (d.shared() || s.shared()) {
+		return nil, q.hostCommand(d, s, rect)
+	}
 	if err := q.settle(); err != nil {
 		return nil, err
 	}
 	if d.cpu != 0 && s.cpu != 0 {
-		rect.each(func(do, so uint64) { CopyHost(d.cpu+do, s.cpu+so, rect.Width) })
+		cp := hostCopy(&d, &s)
+		rect.each(func(do, so uint64) { cp(d.cpu+do, s.cpu+so, rect.Width) })
 		return nil, nil
 	}
 	return nil, q.staged(d, s, &rect)
+}
+
+// hostCommand adds a copy by the CPU to the stream.
+func (q *HostQueue) hostCommand(d, s place, rect Rect) error {
+	_, err := q.Host(func() error {
+		if d.cpu != 0 && s.cpu != 0 {
+			cp := hostCopy(&d, &s)
+			rect.each(func(do, so uint64) { cp(d.cpu+do, s.cpu+so, rect.Width) })
+			return nil
+		}
+		return q.staged(d, s, &rect)
+	})
+	return err
 }
 
 // CopyLater is a command that copies a rectangle when the stream has come so far, whatever kind of memory it is: the content of pageable memory is
@@ -171,14 +202,7 @@ func (q *HostQueue) CopyLater(dst, src uint64, rect Rect) error {
 		_, err := q.engineCopy(d, s, &rect)
 		return err
 	}
-	_, err = q.Host(func() error {
-		if d.cpu != 0 && s.cpu != 0 {
-			rect.each(func(do, so uint64) { CopyHost(d.cpu+do, s.cpu+so, rect.Width) })
-			return nil
-		}
-		return q.staged(d, s, &rect)
-	})
-	return err
+	return q.hostCommand(d, s, rect)
 }
 
 // settle waits for everything that a command added now would be ordered after.
@@ -275,17 +299,18 @@ func (q *HostQueue) staged(d, s place, rect *Rect) error {
 	}
 	defer q.dev.rt.Discard(stage)
 	h := q.dev.rt.HSA
+	cp := hostCopy(&d, &s)
 	var first error
 	rect.each(func(do, so uint64) {
 		for off := uint64(0); off < rect.Width && first == nil; {
 			n := min(rect.Width-off, stage.Size)
 			if s.cpu != 0 {
-				CopyHost(stage.Host, s.cpu+so+off, n)
+				cp(stage.Host, s.cpu+so+off, n)
 				first = h.Copy(d.dev+do+off, stage.Ptr, n, q.dev.Agent)
 			} else {
 				first = h.Copy(stage.Ptr, s.dev+so+off, n, q.dev.Agent)
 				if first == nil && d.cpu != 0 {
-					CopyHost(d.cpu+do+off, stage.Host, n)
+					cp(d.cpu+do+off, stage.Host, n)
 				}
 			}
 			off += n
@@ -314,6 +339,19 @@ func (q *HostQueue) Fill(dst uint64, pattern uint32, size int, rect Rect, async 
 		pattern = pattern & 0xff * 0x01010101
 	case 2:
 		pattern = pattern & 0xffff * 0x00010001
+	}
+	if d.shared() {
+		fill := func() error {
+			rect.each(func(o, _ uint64) { fillShared(d.cpu+o, pattern, rect.Width) })
+			return nil
+		}
+		if async {
+			return q.Host(fill)
+		}
+		if err := q.settle(); err != nil {
+			return nil, err
+		}
+		return nil, fill()
 	}
 	if d.cpu != 0 && (!async || d.dev == 0) {
 		if err := q.settle(); err != nil {
@@ -403,7 +441,14 @@ func fillHost(dst uint64, pattern uint32, n uint64) {
 		SetHost(dst, b, n)
 		return
 	}
-	// A stretch of pattern, copied as often as needed. What is in a pool is in the heap and does not move.
+	repeat(CopyHost, dst, pattern, n)
+}
+
+// fillShared is fillHost for shared virtual memory.
+func fillShared(dst uint64, pattern uint32, n uint64) { repeat(CopyShared, dst, pattern, n) }
+
+// repeat copies a stretch of pattern as often as needed. What is in a pool is in the heap and does not move.
+func repeat(cp func(dst, src, n uint64), dst uint64, pattern uint32, n uint64) {
 	b := stretches.Get().(*[4096]byte)
 	defer stretches.Put(b)
 	for i := range b {
@@ -412,7 +457,7 @@ func fillHost(dst uint64, pattern uint32, n uint64) {
 	src := uint64(uintptr(unsafe.Pointer(b)))
 	for off := uint64(0); off < n; {
 		m := min(n-off, uint64(len(b)))
-		CopyHost(dst+off, src, m)
+		cp(dst+off, src, m)
 		off += m
 	}
 }

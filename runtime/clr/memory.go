@@ -3,6 +3,8 @@ package clr
 import (
 	"unsafe"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/pumice-gpu/pumice/runtime/hsa"
 )
 
@@ -32,6 +34,7 @@ type Memory struct {
 	Mapped bool   // a mapping of virtual memory management, which Free does not free
 
 	Attached bool // memory of another process
+	Shared   bool // shared virtual memory: pages move, and Go code must not touch them
 
 	mem *hsa.Memory
 }
@@ -84,6 +87,52 @@ func (d *Device) AllocHost(size uint64, kind Kind, coherent bool) (*Memory, erro
 	}
 	m := &Memory{Kind: kind, Device: d, Ptr: h.Addr, Host: h.Host, Size: size, mem: h}
 	r.allocated(h, m)
+	return m, nil
+}
+
+// AllocManaged allocates memory that all devices and the host use at one address, and whose pages move to who uses them; where a device does not take part in that, it
+// is system memory that all reach.
+func (d *Device) AllocManaged(size uint64) (*Memory, error) {
+	if err := d.Err(); err != nil {
+		return nil, err
+	}
+	r := d.rt
+	if !r.HSA.SVMSupported() {
+		return d.AllocHost(size, ManagedMemory, true)
+	}
+	h, err := r.HSA.AllocateSVM(size)
+	if err != nil {
+		return nil, allocError(err)
+	}
+	return d.shared(h)
+}
+
+// AdoptManaged turns memory of the process into managed memory. addr is the start of a page, and the pages are nobody else's.
+func (d *Device) AdoptManaged(addr, size uint64) (*Memory, error) {
+	r := d.rt
+	if !r.HSA.SVMSupported() {
+		return d.AdoptHost(addr, size, ManagedMemory)
+	}
+	h, err := r.HSA.AdoptSVM(addr, size)
+	if err != nil {
+		return nil, allocError(err)
+	}
+	return d.shared(h)
+}
+
+// shared lets all devices use shared virtual memory.
+func (d *Device) shared(h *hsa.Memory) (*Memory, error) {
+	r := d.rt
+	attrs := []hsa.SVMAttribute{{Attr: hsa.SVMAccessible, Agent: r.HSA.CPU()}, {Attr: hsa.SVMGlobalFlag}}
+	for _, x := range r.Devices {
+		attrs = append(attrs, hsa.SVMAttribute{Attr: hsa.SVMAccessible, Agent: x.Agent})
+	}
+	if err := r.HSA.SVMSet(h.Addr, h.Size, attrs); err != nil {
+		_ = r.HSA.Free(h)
+		return nil, allocError(err)
+	}
+	m := &Memory{Kind: ManagedMemory, Device: d, Ptr: h.Addr, Host: h.Host, Size: h.Size, Shared: true, mem: h}
+	r.memory.Store(h, m)
 	return m, nil
 }
 
@@ -155,21 +204,37 @@ func (d *Device) Available() (free, total uint64, err error) {
 	return
 }
 
-// CopyHost copies n bytes of memory that the CPU reaches. It is a variable so that the C library can put the C library's memmove here: pages of the
-// application may be served by a fault handler that a Go copy must not wait for.
-var CopyHost = func(dst, src, n uint64) {
-	copy(unsafe.Slice((*byte)(hostPointer(dst)), n), unsafe.Slice((*byte)(hostPointer(src)), n))
-}
-
-// SetHost stores n bytes of value v, like CopyHost.
-var SetHost = func(dst uint64, v byte, n uint64) {
-	b := unsafe.Slice((*byte)(hostPointer(dst)), n)
-	if v == 0 {
-		clear(b)
-		return
+// CopyHost copies n bytes of memory that the CPU reaches, and SetHost stores n bytes of value v. They are variables so that the C library can put the C library's functions
+// here: pages of the application may be served by a fault handler that a Go copy must not wait for.
+var (
+	CopyHost = func(dst, src, n uint64) {
+		copy(unsafe.Slice((*byte)(hostPointer(dst)), n), unsafe.Slice((*byte)(hostPointer(src)), n))
 	}
-	for i := range b {
-		b[i] = v
+	SetHost = func(dst uint64, v byte, n uint64) {
+		b := unsafe.Slice((*byte)(hostPointer(dst)), n)
+		if v == 0 {
+			clear(b)
+			return
+		}
+		for i := range b {
+			b[i] = v
+		}
+	}
+)
+
+// CopyShared copies where one side is shared virtual memory: the kernel of the machine does it, which waits for pages that a fault handler in this process brings. In a Go copy the
+// fault would stop a processor of Go, and the handler may need it.
+var CopyShared = func(dst, src, n uint64) {
+	const most = 1 << 30
+	for n > 0 {
+		m := min(n, most)
+		local := []unix.Iovec{{Base: (*byte)(hostPointer(dst)), Len: m}}
+		done, err := unix.ProcessVMReadv(unix.Getpid(), local, []unix.RemoteIovec{{Base: uintptr(src), Len: int(m)}}, 0)
+		if err != nil || done == 0 {
+			CopyHost(dst, src, n) // not allowed here
+			return
+		}
+		dst, src, n = dst+uint64(done), src+uint64(done), n-uint64(done)
 	}
 }
 

@@ -229,26 +229,6 @@ func (a *API) HostUnregister(t *Thread, host uintptr) Error {
 	return a.fromErr(a.rt.Free(p.mem))
 }
 
-// MallocManaged is hipMallocManaged. Without retry faults, managed memory is host memory that all devices reach; that is what AMD's runtime does there too.
-func (a *API) MallocManaged(t *Thread, out *uintptr, size uint64, flags uint32) Error {
-	//fidelity: approximate hipMallocManaged: memory does not migrate
-	d, e := a.device(t)
-	if e != Success {
-		return e
-	}
-	const attachGlobal, attachHost = 1, 2
-	if out == nil || size == 0 || flags != attachGlobal && flags != attachHost && flags != 0 {
-		return ErrInvalidValue
-	}
-	m, err := d.AllocHost(size, clr.ManagedMemory, true)
-	if err != nil {
-		return a.fromErr(err)
-	}
-	m.Flags = flags
-	*out = uintptr(m.Ptr)
-	return Success
-}
-
 // pitchAlign is the alignment of rows in pitched memory.
 const pitchAlign = 256
 
@@ -410,48 +390,4 @@ func (a *API) PointerGetAttributes(out *PointerAttributes, p uintptr) Error {
 		out.IsManaged = 1
 	}
 	return Success
-}
-
-// MemAdvise and MemPrefetch check their arguments; pages do not move, so there is nothing to be done.
-func (a *API) MemAdvise(t *Thread, p uintptr, size uint64, advice, device int32) Error {
-	//fidelity: approximate hipMemAdvise, hipMemPrefetchAsync: managed memory does not migrate, so advice has no effect
-	if size == 0 {
-		return ErrInvalidValue
-	}
-	if _, e := a.device(t); e != Success {
-		return e
-	}
-	if device != -1 {
-		if _, e := a.deviceAt(device); e != Success {
-			return e
-		}
-	}
-	if (advice < 1 || advice > 6) && advice != 100 && advice != 101 {
-		return ErrInvalidValue
-	}
-	return a.managedRange(p, size)
-}
-
-func (a *API) managedRange(p uintptr, size uint64) Error {
-	m := a.rt.Find(uint64(p))
-	if m == nil || m.Kind != clr.ManagedMemory || uint64(p)-m.Ptr+size > m.Size {
-		return ErrInvalidValue
-	}
-	return Success
-}
-
-// MemPrefetch is hipMemPrefetchAsync.
-func (a *API) MemPrefetch(t *Thread, p uintptr, size uint64, device int32, s uintptr) Error {
-	if p == 0 || size == 0 {
-		return ErrInvalidValue
-	}
-	if device != -1 {
-		if _, e := a.deviceAt(device); e != Success {
-			return e
-		}
-	}
-	if _, e := a.queue(t, s); e != Success {
-		return e
-	}
-	return a.managedRange(p, size)
 }

@@ -163,12 +163,12 @@ func (a *API) placeManaged(v *variable) {
 	}
 	var err error
 	if *v.managed != 0 {
-		v.mem, err = ds[0].AdoptHost(uint64(*v.managed), v.size, clr.ManagedMemory)
+		v.mem, err = ds[0].AdoptManaged(uint64(*v.managed), v.size)
 	} else {
-		v.mem, err = ds[0].AllocHost(v.size, clr.ManagedMemory, true)
+		v.mem, err = ds[0].AllocManaged(v.size)
 		if err == nil {
 			if v.init != 0 {
-				clr.CopyHost(v.mem.Host, uint64(v.init), v.size)
+				clr.CopyShared(v.mem.Host, uint64(v.init), v.size)
 			}
 			*v.managed = uintptr(v.mem.Ptr)
 		}

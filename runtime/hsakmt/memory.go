@@ -48,6 +48,7 @@ type Mem struct {
 	Handle uint64 // the driver's
 
 	userptr  bool
+	svm      bool
 	physical *Physical // that this is a mapping of; nil for an allocation
 	// mmapOffset is where the memory stands in its render node.
 	mmapOffset uint64
@@ -348,6 +349,9 @@ func (k *KFD) Free(m *Mem) error {
 			return err
 		}
 	}
+	if u, ok := k.file.(UnmapNotifier); ok && m.svm && m.resLen != 0 {
+		u.NotifyUnmap(m.VA, m.Size)
+	}
 	unreserve(m.reserved, m.resLen)
 	return nil
 }
@@ -482,9 +486,9 @@ func (k *KFD) Available(node int) (uint64, error) {
 	return a.Available, err
 }
 
-// Bytes returns CPU-visible memory as a slice; nil when the CPU cannot reach it. It is valid until Free.
+// Bytes returns CPU-visible memory as a slice; nil when the CPU cannot reach it, or when Go code must not touch it (shared virtual memory). It is valid until Free.
 func (m *Mem) Bytes() []byte {
-	if m.Host == 0 || m.userptr {
+	if m.Host == 0 || m.userptr || m.svm {
 		return nil
 	}
 	return unsafe.Slice((*byte)(hostPointer(m.Host)), m.Size)

@@ -38,6 +38,11 @@ type DoorbellNotifier interface {
 	NotifyDoorbell(offset uint64)
 }
 
+// UnmapNotifier is a File of KFD that wants to be told of memory of the process that the runtime unmaps, as Linux tells its drivers.
+type UnmapNotifier interface {
+	NotifyUnmap(addr, n uint64)
+}
+
 // Device is the Transport of the real device files of this machine.
 type Device struct{}
 

@@ -78,6 +78,7 @@ func api() *hip.API {
 	bigstack.Reserve()
 	once.Do(func() {
 		clr.CopyHost = func(dst, src, n uint64) { C.pumice_move(ptr(dst), ptr(src), C.size_t(n)) }
+		clr.CopyShared = clr.CopyHost
 		clr.SetHost = func(dst uint64, v byte, n uint64) { C.pumice_set(ptr(dst), C.int(v), C.size_t(n)) }
 		clr.WriteText = func(stderr bool, b []byte) {
 			if len(b) == 0 {

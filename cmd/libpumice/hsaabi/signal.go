@@ -56,11 +56,23 @@ func hsa_signal_create(initial int64, n uint32, consumers *uint64, out *uint64) 
 
 //export hsa_amd_signal_create
 func hsa_amd_signal_create(initial int64, n uint32, consumers *uint64, attr uint64, out *uint64) int32 {
-	if attr&2 != 0 {
-		//fidelity: refused IPC signals: HSA_STATUS_ERROR; no process but this one can wait on a signal
-		return failure
+	const forProcesses = 2
+	if attr&forProcesses == 0 {
+		return hsa_signal_create(initial, n, consumers, out)
 	}
-	return hsa_signal_create(initial, n, consumers, out)
+	r := rt()
+	if r == nil {
+		return notInit
+	}
+	if out == nil {
+		return badArg
+	}
+	s, err := r.NewSharedSignal(initial)
+	if err != nil {
+		return code(err)
+	}
+	*out = uint64(s.Handle())
+	return ok
 }
 
 //export hsa_signal_destroy

@@ -1,0 +1,30 @@
+package hipabi
+
+import "C"
+
+import (
+	"unsafe"
+
+	"github.com/pumice-gpu/pumice/runtime/hip"
+)
+
+//export hipMemRangeGetAttribute
+func hipMemRangeGetAttribute(data uintptr, n uint64, attr int32, p uintptr, size uint64) int32 {
+	return call("hipMemRangeGetAttribute", func(a *hip.API, _ *hip.Thread) hip.Error {
+		return a.MemRangeGetAttributes([]hip.RangeQuery{{Data: data, Size: n, Attr: attr}}, p, size)
+	})
+}
+
+//export hipMemRangeGetAttributes
+func hipMemRangeGetAttributes(data *uintptr, sizes *uint64, attrs *int32, n uint64, p uintptr, size uint64) int32 {
+	return call("hipMemRangeGetAttributes", func(a *hip.API, _ *hip.Thread) hip.Error {
+		if data == nil || sizes == nil || attrs == nil || n == 0 || n > 1<<10 {
+			return hip.ErrInvalidValue
+		}
+		var list []hip.RangeQuery
+		for i := range n {
+			list = append(list, hip.RangeQuery{Data: unsafe.Slice(data, n)[i], Size: unsafe.Slice(sizes, n)[i], Attr: unsafe.Slice(attrs, n)[i]})
+		}
+		return a.MemRangeGetAttributes(list, p, size)
+	})
+}
