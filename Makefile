@@ -23,7 +23,7 @@ faults_src   := $(wildcard examples/faults/*.hip)
 examples_hdr := $(wildcard examples/*.h)
 exdir        := $(BUILD)/examples/$(patsubst -%,%,$(OPT))
 
-.PHONY: help build demo test test-go test-examples test-stress stress bench lint examples examples-all examples-newer test-newer fuzz-short clean deps
+.PHONY: help build demo test test-isa test-go test-examples test-stress stress bench lint examples examples-all examples-newer test-newer fuzz-short clean deps
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -106,6 +106,11 @@ test-examples:
 
 test-stress:
 	PUMICE_RUN_OPTIONS="--rocm system" scripts/stress-kill 40
+
+## test-isa       the decoder and assembler against LLVM: a million random words of each target, and whole libraries (an hour)
+ISA_CORPUS ?= $(BUILD)/isa-corpus
+test-isa:
+	PUMICE_ISA_WORDS=1000000 PUMICE_ISA_CORPUS="$$(scripts/isa-corpus $(ISA_CORPUS))" $(GO) test -timeout 120m -run 'LLVM|Objdump|RoundTrip' ./engine/isa
 
 ## lint           gofmt, go vet, staticcheck
 lint:
