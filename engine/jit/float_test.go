@@ -55,7 +55,10 @@ func TestFloatOps(t *testing.T) {
 	}
 }
 
-func oneFloat(t *testing.T, r *rand.Rand, v ir.Value, n int) {
+func oneFloat(t *testing.T, r *rand.Rand, v ir.Value, n int) { checkFloat(t, r, v, n, 12, nil) }
+
+// checkFloat runs v with n arguments rounds times; numbers, if there, gives argument i of lane l.
+func checkFloat(t *testing.T, r *rand.Rand, v ir.Value, n, rounds int, numbers func(i, round, l int) uint64) {
 	f := &ir.Func{PC: 0x1000, Lanes: 64}
 	b := &ir.Block{Insts: 1, Term: ir.Term{Kind: ir.TermExit, Cond: ir.NoID, Exit: ir.ExitEndPgm}}
 	f.Blocks = []*ir.Block{b}
@@ -116,7 +119,7 @@ func oneFloat(t *testing.T, r *rand.Rand, v ir.Value, n int) {
 	defer m.close()
 	fn := lane.Func(&v, width)
 	gg := &gen{r: r}
-	for range 12 {
+	for round := range rounds {
 		var args [3][64]uint64
 		for l := range 64 {
 			for i := range n {
@@ -132,6 +135,9 @@ func oneFloat(t *testing.T, r *rand.Rand, v ir.Value, n int) {
 				}
 				if width == 32 || v.Op == ir.OpFLdexp && i == 1 {
 					x = uint64(uint32(x))
+				}
+				if numbers != nil {
+					x = numbers(i, round, l)
 				}
 				args[i][l] = x
 				g.w.VGPR(2 * i)[l], g.w.VGPR(2*i + 1)[l] = uint32(x), uint32(x>>32)
