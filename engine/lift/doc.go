@@ -31,12 +31,11 @@ package lift
 
 // What has no line in sem/ stops the wave with its name, should it be reached.
 //
-//fidelity: refused isa-images: image_*, buffer and tbuffer format conversions are not lifted
+//fidelity: refused isa-images: image_load_pck and image_store_pck (texels without conversion), image_gather4h, image_get_lod, image_msaa_load, image_bvh_intersect_ray, and typed buffer loads to LDS
 //fidelity: refused isa-gds: the global data share (DS instructions with the gds bit, other than ds_gws_*) is not modelled
 //fidelity: refused isa-ds-rare: ds_condxchg32 (no public meaning), ds_ordered_count, ds_bvh_stack
 //fidelity: refused isa-interp: v_interp, lds_param_load and exports belong to graphics
 //fidelity: refused isa-scalar-buffer-store: s_buffer_store, s_buffer_atomic, s_scratch_*
-//fidelity: refused isa-tfe: memory operations that ask for a fault status register
 //fidelity: approximate isa-dot2-half: v_dot2_f16_f16, v_dot2_bf16_bf16 and v_dot4_f32_* are chains of fused operations
 //fidelity: approximate isa-cvt-pk-u8: v_cvt_pk_u8_f32 truncates
 //fidelity: approximate isa-s-max-scc: SCC of s_max is set only when src0 is greater, as recorded on RDNA3, on every generation

@@ -86,12 +86,16 @@ func (c *ictx) vectors(d []ir.ID) ir.ID {
 }
 
 // imageAddress reads all address registers. Before gfx10 how many there are is in the descriptor: as many as there may
-// be are read, but none beyond those that the wave surely has: its registers come in fours, and the code names some.
+// be are read, but none beyond those that the wave surely has: its registers come in fours, and the code names those that it
+// has written. A function's arguments it need not name, but then its kernel has more than a few.
 func (c *ictx) imageAddress() ir.ID {
 	var d []ir.ID
 	if c.imageGen() == 9 {
 		first := int(c.in.Addr[0].Reg)
 		last := max(c.lastVGPR(), first|3)
+		if c.calls {
+			last = max(last, first+2)
+		}
 		for i := range c.op.ImageForm().AddressRegs(isa.Dim3D, c.in.A16, false) {
 			if first+i <= last && first+i < 256 {
 				d = append(d, c.vget(first+i))

@@ -37,6 +37,7 @@ type lifter struct {
 	seen  map[uint32]uint32 // instruction offset -> size
 
 	maxVGPR int   // see lastVGPR; -1 until asked
+	calls   bool  // lastVGPR: the code calls or is called, so registers may hold arguments and results that it does not name
 	gprIdx  uint8 // operands that s_set_gpr_idx mode applies to
 	gprOn   bool  // the mode is on, since its s_set_gpr_idx_on in this block
 	done    bool  // the current instruction has ended its block

@@ -31,6 +31,10 @@ func (l *lifter) lastVGPR() int {
 	var in isa.Inst
 	for off := range l.seen {
 		if w := l.code.at(l.addr(off)); w != nil && l.decode(w, &in) == nil {
+			switch in.Op.Name {
+			case "s_setpc_b64", "s_swappc_b64":
+				l.calls = true
+			}
 			see(in.Src[:in.NSrc])
 			see(in.Dst[:in.NDst])
 			for _, r := range in.Address() {
