@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"github.com/pumice-gpu/pumice/engine/ir"
+	"github.com/pumice-gpu/pumice/engine/jit/avx2"
+	"github.com/pumice-gpu/pumice/engine/jit/rt"
 	"github.com/pumice-gpu/pumice/engine/jit/x86"
 )
 
@@ -124,18 +126,67 @@ type compiler struct {
 	g scalars
 	r region
 	m marker
+
+	cpu     rt.Features
+	foreign map[ir.ID]bool // operations that the helper does because the CPU lacks an instruction
+	lacking map[ir.ID]bool // those that turned out to be in this compilation
 }
 
 // Compile makes machine code for f.
 func Compile(f *ir.Func) (*Program, error) {
-	return CompileWith(f, Options{})
+	return CompileWith(f, Options{AVX2: hostAVX2})
 }
 
 // CompileWith is Compile with options.
 func CompileWith(f *ir.Func, o Options) (*Program, error) {
 	var c compiler
-	c.startMarks(o)
-	return c.compile(f)
+	c.cpu = rt.CPU
+	if o.AVX2 {
+		c.cpu = rt.Features{AVX2: rt.CPU.AVX2}
+	}
+	for {
+		c.startMarks(o)
+		c.lower()
+		p, err := c.compile(f)
+		if len(c.lacking) == 0 {
+			return p, err
+		}
+		if c.foreign == nil {
+			c.foreign = map[ir.ID]bool{}
+		}
+		for id := range c.lacking {
+			c.foreign[id] = true
+		}
+	}
+}
+
+// lower makes the assembler lower AVX-512 to AVX2, if it is to. Operations with an instruction for which that is not possible are noted in
+// lacking; the next compilation leaves them to the helper.
+func (c *compiler) lower() {
+	clear(c.lacking)
+	c.a.Lower = nil
+	if !c.m.AVX2 {
+		return
+	}
+	l := avx2.Lowering{A: &c.a, Frame: rFrame, Off: frameAVX2, Unsupported: func(name string) {
+		if id := c.m.cur; id < 0 || int(id) >= c.n || c.foreign[id] {
+			c.a.Fail("AVX2 has nothing for " + name)
+			return
+		}
+		if c.lacking == nil {
+			c.lacking = map[ir.ID]bool{}
+		}
+		c.lacking[c.m.cur] = true
+	}}
+	c.a.Lower = l.Lower
+}
+
+// frameStart is where the frame's values begin.
+func (c *compiler) frameStart() int32 {
+	if c.m.AVX2 {
+		return frameAVX2 + avx2.FrameSize
+	}
+	return frameAVX2
 }
 
 func (c *compiler) compile(f *ir.Func) (*Program, error) {
@@ -154,7 +205,7 @@ func (c *compiler) compile(f *ir.Func) (*Program, error) {
 	c.conv = map[ir.ID]ir.ID{}
 	c.labels = c.labels[:0]
 	c.tails = c.tails[:0]
-	c.frameMax = frameValues
+	c.frameMax = c.frameStart()
 	for range f.Blocks {
 		c.labels = append(c.labels, c.a.NewLabel())
 	}
@@ -199,7 +250,7 @@ func (c *compiler) block(b *ir.Block) {
 		}
 	}
 	c.comps, c.slab, c.segs = c.comps[:0], c.slab[:0], c.segs[:0]
-	c.frame = frameValues
+	c.frame = c.frameStart()
 	c.free, c.freeG = c.free[:0], c.freeG[:0]
 	c.plan()
 	if l := c.findLoop(); l != nil {

@@ -1,4 +1,5 @@
-// Package jit compiles IR functions to x86-64 with AVX-512.
+// Package jit compiles IR functions to x86-64 with AVX-512. On a CPU that has AVX2 only, package avx2 lowers each instruction as it is
+// emitted; what it cannot lower makes its operation one of the helper's.
 //
 // # How a wavefront maps to the machine
 //

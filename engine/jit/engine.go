@@ -21,7 +21,13 @@ import (
 )
 
 // Supported tells whether this machine can run compiled code.
-func Supported() bool { return rt.CPU.AVX512 && rt.CPU.POPCNTD && rt.CPU.VBMI2 && rt.CPU.GFNI }
+func Supported() bool { return wide || rt.CPU.AVX2 }
+
+// wide tells whether this machine has what the code generator emits of AVX-512.
+var wide = rt.CPU.AVX512 && rt.CPU.POPCNTD && rt.CPU.VBMI2 && rt.CPU.GFNI
+
+// hostAVX2 tells whether code for this machine is to be lowered to AVX2.
+var hostAVX2 = !wide
 
 // sliceFuel is how many guest instructions run before the Go runtime gets its turn: about 100 µs.
 const sliceFuel = 20_000
@@ -35,17 +41,27 @@ type Engine struct {
 	nanos            atomic.Uint64
 
 	tools Tools // immutable once there are workers
+	avx2  bool  // code uses no later vector instructions; immutable
 }
 
-// New returns a compiling engine; it fails where code cannot be run (no AVX-512, no executable memory).
+// New returns a compiling engine; it fails where code cannot be run (no AVX2, no executable memory).
 func New() (*Engine, error) { return NewWith(code.New(nil)) }
+
+// NewAVX2 is New for code that uses AVX2 only, which New is where there is no AVX-512.
+func NewAVX2() (*Engine, error) {
+	e, err := New()
+	if err == nil {
+		e.avx2 = true
+	}
+	return e, err
+}
 
 // NewWith is New with a code cache that may be shared.
 func NewWith(c *code.Cache) (*Engine, error) {
 	if !Supported() {
-		return nil, errors.New("jit: this CPU lacks AVX-512 (F, BW, DQ, VL, CD, VBMI2, VPOPCNTDQ) or GFNI")
+		return nil, errors.New("jit: this CPU lacks AVX2, FMA, F16C or BMI2")
 	}
-	e := &Engine{cache: c, interp: interp.NewWith(c)}
+	e := &Engine{cache: c, interp: interp.NewWith(c), avx2: hostAVX2}
 	probe, err := e.mem.Install([]byte{0xc3})
 	if err != nil {
 		return nil, err
@@ -89,7 +105,7 @@ func (e *Engine) build(f *ir.Func) (r any) {
 	}
 	start := time.Now()
 	t := &e.tools
-	p, err := CompileWith(f, Options{Listing: t.Listing, Sample: t.Sampler != nil})
+	p, err := CompileWith(f, Options{Listing: t.Listing, Sample: t.Sampler != nil, AVX2: e.avx2})
 	if err != nil {
 		e.failed.Add(1)
 		return err

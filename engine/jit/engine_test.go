@@ -108,16 +108,18 @@ func TestEngineSeed(t *testing.T) {
 }
 
 // TestEngines runs random programs on both engines. ENGINE_RUNS sets how many.
-func TestEngines(t *testing.T) {
-	n := 300
+func TestEngines(t *testing.T) { onEach(t, testEngines) }
+
+func testEngines(t *testing.T) {
+	n := fewer(300)
 	if testing.Short() {
-		n = 100
+		n /= 3
 	}
-	if s, err := strconv.Atoi(os.Getenv("ENGINE_RUNS")); err == nil {
+	if s, err := strconv.ParseUint(os.Getenv("ENGINE_RUNS"), 10, 64); err == nil {
 		n = s
 	}
 	bad := 0
-	for seed := range uint64(n) {
+	for seed := range n {
 		f := engineFunc(seed)
 		if err := ir.Verify(f); err != nil {
 			t.Fatalf("seed %d: bad test: %v", seed, err)

@@ -14,7 +14,9 @@ import (
 )
 
 // TestFloatOps runs each float operation alone on many values and compares with package lane.
-func TestFloatOps(t *testing.T) {
+func TestFloatOps(t *testing.T) { onEach(t, testFloatOps) }
+
+func testFloatOps(t *testing.T) {
 	needJIT(t)
 	type op struct {
 		v ir.Value

@@ -446,7 +446,9 @@ var jobs = []job{
 }
 
 // TestKernels runs compiled HIP kernels on both engines.
-func TestKernels(t *testing.T) {
+func TestKernels(t *testing.T) { onEach(t, testKernels) }
+
+func testKernels(t *testing.T) {
 	needJIT(t)
 	for _, target := range []string{"gfx90a", "gfx1030"} {
 		t.Run(target, func(t *testing.T) {

@@ -25,14 +25,14 @@ const (
 	frameResume  = 8  // where code goes on after a helper
 	frameShared  = 16 // high halves of the flat addresses that reach LDS and scratch; a number no address has when there are none
 	framePrivate = 24
-	framePC      = 32 // for a sampler (Options.Sample): offset of the guest instruction
-	frameFunc    = 36 // its Program.ID while code runs, else 0
-	frameSlow    = 40 // 1 while a helper operation is done
+	framePC      = 32  // for a sampler (Options.Sample): offset of the guest instruction
+	frameFunc    = 36  // its Program.ID while code runs, else 0
+	frameSlow    = 40  // 1 while a helper operation is done
 	frameLane    = 64  // laneid table: 64 dwords
 	frameBelowLo = 320 // mbcnt tables: bits below the lane in the low and high mask word
 	frameBelowHi = 576
-	frameTmp     = 832 // scratch of one wave operation: 768 bytes
-	frameValues  = 1600
+	frameTmp     = 832  // scratch of one wave operation: 768 bytes
+	frameAVX2    = 1600 // state of package avx2, where that is used; then values
 )
 
 // Reasons in RAX when code returns to Go.

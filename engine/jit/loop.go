@@ -149,19 +149,25 @@ func (c *compiler) findLoop() *loop {
 		l.u *= 2
 	}
 	l.kept = l.kept[:min(len(l.kept), (32-loopSpare)/l.u-p)]
-	z := 31
+	taken := 0
+	take := func() int {
+		taken++
+		if c.m.AVX2 { // the first ones are the registers there
+			return taken - 1
+		}
+		return 32 - taken
+	}
 	for _, rs := range [][]loopReg{l.carried, l.kept} {
 		for i := range rs {
 			for u := range l.u {
-				rs[i].z[u] = z
-				z--
+				rs[i].z[u] = take()
 			}
 		}
 	}
 	// What is left goes to uniform operands.
 	for _, id := range vec.ops {
 		for _, arg := range c.v(id).Args {
-			if arg == ir.NoID || z < loopSpare {
+			if arg == ir.NoID || taken+loopSpare >= 32 {
 				continue
 			}
 			if g := c.v(arg); g.Op != ir.OpSGet || written[g.Imm] || c.comps[c.vals[arg].comps[0]].home < 0 {
@@ -169,8 +175,7 @@ func (c *compiler) findLoop() *loop {
 			}
 			k := c.vals[arg].comps[0]
 			if !slices.ContainsFunc(l.shared, func(x loopReg) bool { return x.comp == k }) {
-				l.shared = append(l.shared, loopReg{comp: k, z: [maxU]int{z}, val: arg})
-				z--
+				l.shared = append(l.shared, loopReg{comp: k, z: [maxU]int{take()}, val: arg})
 			}
 		}
 	}
@@ -449,7 +454,7 @@ func (r *region) parallel(moves []loopMove) {
 		})
 		if i < 0 {
 			// A cycle: one of them goes by memory.
-			if tmp == frameValues-frameTmp {
+			if tmp == frameAVX2-frameTmp {
 				a.Fail("too many cycles at the end of a loop")
 				return
 			}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/pumice-gpu/pumice/engine/ir"
 	"github.com/pumice-gpu/pumice/engine/isa"
-	"github.com/pumice-gpu/pumice/engine/jit/rt"
 )
 
 // loopFunc makes a function with a block that counts s21 down, and changes registers by lane-wise operations, LDS loads and
@@ -98,11 +97,10 @@ func loopFunc(seed uint64) *ir.Func {
 	return f
 }
 
-func TestLoop(t *testing.T) {
-	if !rt.CPU.AVX512 {
-		t.Skip("no AVX-512")
-	}
-	first, n := uint64(0), uint64(400)
+func TestLoop(t *testing.T) { onEach(t, testLoop) }
+
+func testLoop(t *testing.T) {
+	first, n := uint64(0), fewer(400)
 	if s, err := strconv.ParseUint(os.Getenv("SEED"), 10, 64); err == nil {
 		first, n = s, 1
 		t.Log("\n" + loopFunc(s).String())

@@ -9,6 +9,7 @@ import (
 type Options struct {
 	Listing bool // fill Program.Marks and Program.Listing
 	Sample  bool // code keeps its guest PC in the frame, for a sampler
+	AVX2    bool // use no later vector instructions than AVX2's
 }
 
 // Mark says that the host code from At on does operation ID of the Func (or one of the compiler's own, when ID is not one
@@ -28,8 +29,9 @@ type Line struct {
 // marker is the compiler's state for Options.
 type marker struct {
 	Options
-	pc uint32 // that the frame holds here, when known
-	ok bool
+	cur ir.ID  // operation being emitted
+	pc  uint32 // that the frame holds here, when known
+	ok  bool
 }
 
 // startMarks begins a compilation.
@@ -43,6 +45,7 @@ func (c *compiler) startMarks(o Options) {
 
 // mark is called before the code of operation id.
 func (c *compiler) mark(id ir.ID, pc uint32) {
+	c.m.cur = id
 	if c.m.Listing {
 		c.p.Marks = append(c.p.Marks, Mark{c.a.Len(), id, pc})
 	}

@@ -2,7 +2,6 @@ package jit
 
 import (
 	"github.com/pumice-gpu/pumice/engine/ir"
-	"github.com/pumice-gpu/pumice/engine/jit/rt"
 	"github.com/pumice-gpu/pumice/engine/jit/x86"
 	"github.com/pumice-gpu/pumice/engine/lane"
 )
@@ -39,7 +38,7 @@ type matrix struct {
 }
 
 // matKindOf chooses the arithmetic; matNone leaves the operation to the helper.
-func matKindOf(m *ir.Matrix, e ir.FP) (k matKind, group int) {
+func (c *compiler) matKindOf(m *ir.Matrix, e ir.FP) (k matKind, group int) {
 	if m.CBSZ != 0 && !m.WMMA || m.BLGP != 0 || m.WMMA || m.N%16 != 0 {
 		return matNone, 0
 	}
@@ -56,7 +55,7 @@ func matKindOf(m *ir.Matrix, e ir.FP) (k matKind, group int) {
 			return matNone, 0
 		}
 		return matFlush, 4
-	case m.A == ir.I8 && m.B == ir.I8 && m.C == ir.I32 && !m.Clamp && rt.CPU.VNNI:
+	case m.A == ir.I8 && m.B == ir.I8 && m.C == ir.I32 && !m.Clamp && (c.cpu.VNNI || c.m.AVX2):
 		return matI8, 0
 	}
 	return matNone, 0
@@ -69,7 +68,7 @@ func (c *compiler) planMatrix(id ir.ID, v *ir.Value) (x *matrix, ok bool) {
 		return nil, false
 	}
 	x = &matrix{c: c, id: id, v: v, m: m, size: 64, columns: m.N / 16}
-	if x.kind, x.group = matKindOf(m, v.FP); x.kind == matNone {
+	if x.kind, x.group = c.matKindOf(m, v.FP); x.kind == matNone {
 		return nil, false
 	}
 	for _, k := range c.vals[id].comps {

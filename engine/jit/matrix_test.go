@@ -65,7 +65,9 @@ func matrixFunc(m ir.Matrix, wordsA, wordsC int, constC bool) *ir.Func {
 }
 
 // TestMatrix runs matrix operations on numbers of every kind by both engines.
-func TestMatrix(t *testing.T) {
+func TestMatrix(t *testing.T) { onEach(t, testMatrix) }
+
+func testMatrix(t *testing.T) {
 	needJIT(t)
 	for _, s := range matrixShapes {
 		for round := range 8 {

@@ -2,7 +2,6 @@ package jit
 
 import (
 	"github.com/pumice-gpu/pumice/engine/ir"
-	"github.com/pumice-gpu/pumice/engine/jit/rt"
 	"github.com/pumice-gpu/pumice/engine/jit/x86"
 )
 
@@ -147,7 +146,7 @@ func (c *compiler) mPerm(id ir.ID, v *ir.Value) {
 	a := &c.a
 	const L = x86.L512
 	t, ok := v.Aux.(*[64]int8)
-	if !ok || !rt.CPU.BITALG {
+	if !ok || !c.cpu.BITALG {
 		c.helper(id)
 		return
 	}

@@ -214,6 +214,9 @@ func (p *planner) dependsOnVector(v *ir.Value) bool {
 func (p *planner) add(id ir.ID) {
 	c := p.c
 	cl := c.classify(c.v(id))
+	if c.foreign[id] {
+		cl = classWave
+	}
 	v := p.forms(id, cl)
 	c.code = append(c.code, id)
 	if cl == classVector && v.Type == ir.M || v.Op == ir.OpMSet {

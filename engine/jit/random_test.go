@@ -126,14 +126,15 @@ func seedFunc(seed uint64) *ir.Func {
 	return randomFunc(r, blocks, size, seed%2 == 1, false)
 }
 
-func TestRandom(t *testing.T) {
-	needJIT(t)
-	n := 400
+func TestRandom(t *testing.T) { onEach(t, testRandom) }
+
+func testRandom(t *testing.T) {
+	n := fewer(400)
 	if testing.Short() {
-		n = 200
+		n /= 2
 	}
 	bad := 0
-	for seed := range uint64(n) {
+	for seed := range n {
 		if !compare(t, seed, seedFunc(seed)) {
 			if bad++; bad > 5 {
 				t.Fatal("too many differences")

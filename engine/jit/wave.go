@@ -141,6 +141,10 @@ func (c *compiler) coldHelper(id ir.ID) (slow, done x86.Label) {
 func (c *compiler) waveOp(id ir.ID) {
 	v := c.v(id)
 	c.mark(id, v.PC)
+	if c.foreign[id] {
+		c.helper(id)
+		return
+	}
 	if c.laneOp(id, v) {
 		return
 	}

@@ -14,14 +14,15 @@ const EngineVariable = "PUMICE_ENGINE"
 
 // engines by name. One engine serves all targets: it is told each wave's.
 var engines = map[string]func() (engine.Engine, error){
-	"interp": func() (engine.Engine, error) { return interp.New(), nil },
-	"jit":    func() (engine.Engine, error) { return jit.New() },
+	"interp":   func() (engine.Engine, error) { return interp.New(), nil },
+	"jit":      func() (engine.Engine, error) { return jit.New() },
+	"jit-avx2": func() (engine.Engine, error) { return jit.NewAVX2() },
 }
 
 // CheckEngine says whether there is an engine of that name.
 func CheckEngine(name string) error {
 	if _, ok := engines[name]; !ok {
-		return fmt.Errorf("%q is not an engine; there are: interp, jit", name)
+		return fmt.Errorf("%q is not an engine; there are: interp, jit, jit-avx2", name)
 	}
 	return nil
 }

@@ -2,9 +2,9 @@
 
 // func Enter(addr uintptr, a, b unsafe.Pointer, c uint64, mxcsr uint32) uint64
 //
-// The callee keeps RSP and RBP only, so nothing may be cached in registers across the call; what is needed after it is
-// read again from the argument slots. R14 (g) and X15 (zero) are restored by the ABI wrapper.
-TEXT ·Enter(SB), NOSPLIT, $0-48
+// The callee keeps RSP only: RBP is saved by the prologue, which is why there is a stack frame. So nothing may be cached in registers across
+// the call; what is needed after it is read again from the argument slots. R14 (g) and X15 (zero) are restored by the ABI wrapper.
+TEXT ·Enter(SB), NOSPLIT, $8-48
 	MOVQ addr+0(FP), AX
 	MOVQ a+8(FP), DI
 	MOVQ b+16(FP), SI

@@ -233,6 +233,16 @@ func (a *Asm) Const(data []byte, align int) Label {
 	return l
 }
 
+// ConstData is the data of the constant that m addresses, nil if it addresses none.
+func (a *Asm) ConstData(m RM) []byte {
+	for i := range a.consts {
+		if c := &a.consts[i]; m.kind == kindRIP && m.disp == 0 && c.label == m.label {
+			return c.data
+		}
+	}
+	return nil
+}
+
 // Const32 is Const of one little-endian dword.
 func (a *Asm) Const32(v uint32) Label { return a.Const(binary.LittleEndian.AppendUint32(nil, v), 4) }
 
