@@ -45,16 +45,33 @@ type Code struct {
 	epoch  atomic.Uint64 // of the space, when text was last known to be memory's
 	blocks map[uint32]int
 	attach [numSlots]struct {
-		once sync.Once
-		v    any
+		once    sync.Once
+		v       any
+		made    atomic.Bool // v is there
+		started atomic.Bool // by AttachLater
 	}
 }
 
 // Attachment returns the compiled form in slot s, made by the first caller.
 func (c *Code) Attachment(s Slot, build func(*ir.Func) any) any {
 	a := &c.attach[s]
-	a.once.Do(func() { a.v = build(c.Func) })
+	a.once.Do(func() {
+		a.v = build(c.Func)
+		a.made.Store(true)
+	})
 	return a.v
+}
+
+// AttachLater returns the compiled form in slot s if it is there. Otherwise ok is false, and a goroutine makes it.
+func (c *Code) AttachLater(s Slot, build func(*ir.Func) any) (v any, ok bool) {
+	a := &c.attach[s]
+	if a.made.Load() {
+		return a.v, true
+	}
+	if !a.started.Swap(true) {
+		go c.Attachment(s, build)
+	}
+	return nil, false
 }
 
 // Block returns the block that starts at pc.

@@ -223,6 +223,18 @@ func (k *Worker) Run(w *wave.Wave) (exit ir.Exit) {
 	}
 }
 
+// largeFunc is how many guest instructions make a function large: its waves do not wait until it is compiled, which takes
+// milliseconds, but start in the interpreter.
+const largeFunc = 1000
+
+func large(f *ir.Func) bool {
+	n := 0
+	for _, b := range f.Blocks {
+		n += b.Insts
+	}
+	return n >= largeFunc
+}
+
 // find looks the code at w.PC up for x. When there is none to execute, it does what is to be done and returns the exit.
 func (k *Worker) find(w *wave.Wave, x *recent) (exit ir.Exit, ok bool) {
 	mode, version := w.S[isa.SRegMODE], k.local.Version(w.Space)
@@ -236,7 +248,15 @@ func (k *Worker) find(w *wave.Wave, x *recent) (exit ir.Exit, ok bool) {
 		w.Illegal = err.Error()
 		return ir.ExitIllegal, false
 	}
-	ip, ok := c.Attachment(code.SlotJIT, k.e.build).(*installed)
+	var form any
+	if large(c.Func) {
+		if form, ok = c.AttachLater(code.SlotJIT, k.e.build); !ok {
+			return k.interpret(w), false
+		}
+	} else {
+		form = c.Attachment(code.SlotJIT, k.e.build)
+	}
+	ip, ok := form.(*installed)
 	if !ok {
 		return k.interpret(w), false
 	}
