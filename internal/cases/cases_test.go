@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
@@ -23,7 +24,7 @@ type row struct {
 	program string // "" for the one of all HIP cases
 	gpus    string // separate runs, "mi210" if empty
 	amd     string // why it is not run on AMD's HIP runtime; "" where it is
-	env     string
+	env     string // variables, with spaces between
 	check   func(t *testing.T, o outcome)
 }
 
@@ -117,7 +118,7 @@ func right(t *testing.T, o outcome) {
 }
 
 func TestIssues(t *testing.T) {
-	b := build(t)
+	b := built(t)
 	for _, r := range rows {
 		doors := []string{"pumice", "system", "hsa"}
 		if r.program == "hsa" {
@@ -154,6 +155,29 @@ func TestIssues(t *testing.T) {
 // programs are the built programs, and the folder that they are in.
 type programs struct{ dir, pumice string }
 
+var theBuild struct {
+	once sync.Once
+	programs
+}
+
+// built builds the programs at the first call.
+func built(t *testing.T) programs {
+	t.Helper()
+	theBuild.once.Do(func() { theBuild.programs = build(t) })
+	if theBuild.dir == "" {
+		t.Skip("the programs could not be built")
+	}
+	return theBuild.programs
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if theBuild.dir != "" {
+		_ = os.RemoveAll(theBuild.dir)
+	}
+	os.Exit(code)
+}
+
 func build(t *testing.T) programs {
 	t.Helper()
 	bin, err := filepath.Abs("../../bin")
@@ -163,7 +187,7 @@ func build(t *testing.T) programs {
 	if dir := os.Getenv("PUMICE_TEST_BIN"); dir != "" {
 		bin = dir
 	}
-	b := programs{t.TempDir(), filepath.Join(bin, "pumice")}
+	b := programs{pumice: filepath.Join(bin, "pumice")}
 	missing := ""
 	if _, err := os.Stat(filepath.Join(bin, "rocm/libamdhip64.so.5")); err != nil {
 		missing = "`make build` has not been run"
@@ -175,6 +199,9 @@ func build(t *testing.T) programs {
 			t.Fatal(missing)
 		}
 		t.Skip(missing)
+	}
+	if b.dir, err = os.MkdirTemp("", "pumice-cases-"); err != nil {
+		t.Fatal(err)
 	}
 	run := func(name string, args ...string) {
 		t.Helper()
@@ -247,9 +274,7 @@ func (b programs) run(t *testing.T, r row, gpu, door string) outcome {
 	// A fault's core file would only take time.
 	cmd := exec.Command("sh", "-c", `ulimit -c 0; exec "$@"`, "sh", b.pumice, "run", "--rocm", door, "--gpu", gpu, "--", filepath.Join(b.dir, program), r.name)
 	cmd.Env = append(os.Environ(), "MODULE="+filepath.Join(b.dir, "ccob"), "BUNDLE="+filepath.Join(b.dir, "bundle"))
-	if r.env != "" {
-		cmd.Env = append(cmd.Env, r.env)
-	}
+	cmd.Env = append(cmd.Env, strings.Fields(r.env)...)
 	var out, errs strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()

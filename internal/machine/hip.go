@@ -40,6 +40,7 @@ var process = sync.OnceValue(func() (o opened) {
 })
 
 func open() (*hsa.Runtime, *Machine, error) {
+	warnVariables(os.Stderr, os.Environ())
 	list := os.Getenv(GPUVariable)
 	if list == "" {
 		list = DefaultGPU

@@ -3,6 +3,7 @@ package clr
 import (
 	"errors"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -69,10 +70,15 @@ func New(h *hsa.Runtime, s Settings) *Runtime {
 // NewFromEnv is New with the process's environment.
 func NewFromEnv(h *hsa.Runtime) *Runtime { return New(h, SettingsFromEnv(os.LookupEnv)) }
 
-// visible picks by index, or UUID; the list ends at the first entry that names nothing.
+// visible picks by index, or UUID; the list ends at the first entry that names nothing. An entry that is there already counts no more.
 func visible(all []*hsa.Agent, want []string) (out []*hsa.Agent) {
 	if want == nil {
 		return all
+	}
+	add := func(a *hsa.Agent) {
+		if !slices.Contains(out, a) {
+			out = append(out, a)
+		}
 	}
 	for _, w := range want {
 		w = strings.TrimSpace(w)
@@ -80,13 +86,13 @@ func visible(all []*hsa.Agent, want []string) (out []*hsa.Agent) {
 			if i < 0 || i >= len(all) {
 				return
 			}
-			out = append(out, all[i])
+			add(all[i])
 			continue
 		}
 		found := false
 		for _, a := range all {
 			if strings.EqualFold(a.UUID(), w) {
-				out = append(out, a)
+				add(a)
 				found = true
 			}
 		}

@@ -2,10 +2,7 @@ package hip
 
 import (
 	"errors"
-	"fmt"
 	"os"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -81,7 +78,7 @@ type API struct {
 
 // New makes the API over a clr runtime, or over nil where there is no device. Registrations made in reg before take effect.
 func New(rt *clr.Runtime, reg *Registry, face int) *API {
-	a := &API{rt: rt, Face: face, reg: reg, flags: map[int]uint32{}, peers: map[[2]int]bool{}, hosts: map[uint64]*pinned{}, limits: map[uint32]uint64{}, captureSet: map[*capture]bool{}, log: newLogger(os.LookupEnv)}
+	a := &API{rt: rt, Face: face, reg: reg, flags: map[int]uint32{}, peers: map[[2]int]bool{}, hosts: map[uint64]*pinned{}, limits: map[uint32]uint64{}, captureSet: map[*capture]bool{}, log: newLogger(os.LookupEnv, face)}
 	reg.attach(a)
 	return a
 }
@@ -136,8 +133,8 @@ func (a *API) Call(t *Thread, name string, f func() Error) Error {
 	} else {
 		t.Last = e
 	}
-	if a.log.level >= 3 {
-		a.log.printf(3, "hip_api", 0, "%s: Returned %s : ", name, e.Name())
+	if a.log.wants(logInfo, logAPI) {
+		a.log.printf(logInfo, logAPI, "hip_api", "%s: Returned %s : ", name, e.Name())
 	}
 	return e
 }
@@ -210,7 +207,7 @@ func codeOf(err error) Error {
 func (a *API) fromErr(err error) Error {
 	e := codeOf(err)
 	if e != Success && e != ErrNotReady && a.log.level >= 1 {
-		a.log.printf(1, "hip_error", 0, "%v", err)
+		a.log.printf(logError, logAlways, "hip_error", "%v", err)
 	}
 	return e
 }
@@ -232,41 +229,6 @@ func cstring(a uintptr) string {
 		n++
 	}
 	return string(bytesAt(a, n))
-}
-
-// logger writes AMD_LOG_LEVEL lines.
-type logger struct {
-	mu    sync.Mutex
-	level int
-	mask  uint64
-	out   *os.File
-}
-
-func newLogger(lookup func(string) (string, bool)) *logger {
-	l := &logger{mask: 0x7fffffff, out: os.Stderr}
-	if v, ok := lookup("AMD_LOG_LEVEL"); ok {
-		l.level, _ = strconv.Atoi(strings.TrimSpace(v))
-	}
-	if v, ok := lookup("AMD_LOG_MASK"); ok {
-		if m, err := strconv.ParseUint(strings.TrimSpace(v), 0, 64); err == nil {
-			l.mask = m
-		}
-	}
-	if v, ok := lookup("AMD_LOG_LEVEL_FILE"); ok && v != "" && l.level > 0 {
-		if f, err := os.OpenFile(v, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644); err == nil {
-			l.out = f
-		}
-	}
-	return l
-}
-
-func (l *logger) printf(level int, file string, line int, format string, args ...any) {
-	if l.level < level {
-		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	fmt.Fprintf(l.out, ":%d:%-25s:%-4d: %010d us: %s\n", level, file+".go", line, microseconds(), fmt.Sprintf(format, args...))
 }
 
 // Devices lists the devices in order of their numbers.

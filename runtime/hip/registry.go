@@ -174,7 +174,7 @@ func (a *API) placeManaged(v *variable) {
 		}
 	}
 	if err != nil {
-		a.log.printf(1, "hip_registry", 0, "managed variable %s: %v", v.name, err)
+		a.log.printf(logError, logAlways, "hip_registry", "managed variable %s: %v", v.name, err)
 	}
 }
 

@@ -1,8 +1,12 @@
 package hip
 
-import "time"
+import "golang.org/x/sys/unix"
 
-var began = time.Now()
-
-// microseconds is the time stamp of log lines.
-func microseconds() int64 { return int64(time.Since(began) / time.Microsecond) }
+// microseconds is the time stamp of log lines: the monotonic clock, as AMD's.
+func microseconds() int64 {
+	var t unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) != nil {
+		return 0
+	}
+	return t.Nano() / 1000
+}

@@ -22,7 +22,6 @@ type Options struct {
 	XNACK           *bool    // ask for retry faults on or off (HSA_XNACK); nil leaves them
 	OverrideVersion uint32   // report another processor (HSA_OVERRIDE_GFX_VERSION), as gfx_target_version
 	Visible         []string // GPUs to show, by index or UUID (ROCR_VISIBLE_DEVICES); nil shows all
-	CUMask          string   // HSA_CU_MASK
 	VMFaultMessage  bool     // print faults (HSA_ENABLE_VM_FAULT_MESSAGE)
 
 	// OnFault is told of memory faults and device resets instead of ending the process. The handler runs on a goroutine of its
@@ -58,7 +57,6 @@ func OptionsFromEnv(lookup func(string) (string, bool)) Options {
 	if v, ok := lookup("ROCR_VISIBLE_DEVICES"); ok {
 		o.Visible = strings.Split(v, ",")
 	}
-	o.CUMask, _ = lookup("HSA_CU_MASK")
 	return o
 }
 
