@@ -36,6 +36,9 @@ type result struct {
 // peers are what a figure is compared with, the first that was measured.
 var peers = []string{"avx512", "native", "pocl"}
 
+// newer are the profiles that hipcc does not know: scripts/hip-clang compiles for them.
+var newer = map[string]bool{"mi300x": true, "rx7900xtx": true}
+
 type config struct {
 	root, build, pumice, rocm string
 	gpus, engines             []string
@@ -55,7 +58,7 @@ func run(args []string) error {
 	var gpus, engines string
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
 	fs.StringVar(&c.root, "root", ".", "root of the repository")
-	fs.StringVar(&gpus, "gpus", "mi210", "profiles, comma-separated")
+	fs.StringVar(&gpus, "gpus", "mi210,rx7900xtx", "profiles, comma-separated")
 	fs.StringVar(&engines, "engines", "jit,interp", "engines, comma-separated")
 	fs.StringVar(&c.rocm, "rocm", "system", "whose user space runs the HIP program: system or pumice")
 	fs.StringVar(&c.cores, "cpus", "0", "CPUs to use, as taskset takes them: figures are per core with one")
@@ -112,14 +115,24 @@ func (c *config) measure() ([]result, error) {
 	} else if err := add("pocl", c.pinned(ocl)); err != nil {
 		return nil, err
 	}
-	hip := filepath.Join(c.build, "hip")
+	hips := map[bool]string{false: filepath.Join(c.build, "hip"), true: filepath.Join(c.build, "hip-newer")}
+	hip := hips[false]
 	if err := build("hipcc", "-O3", "--offload-arch=gfx90a", "--offload-arch=gfx906", "--offload-arch=gfx1030", "-Wno-unused-command-line-argument",
 		filepath.Join(src, "hip", "bench.hip"), "-o", hip); err != nil {
 		return nil, err
 	}
 	for _, g := range c.gpus {
+		if newer[g] {
+			if err := build(filepath.Join(c.root, "scripts", "hip-clang"), "-O3", "--offload-arch=gfx942", "--offload-arch=gfx1100",
+				filepath.Join(src, "hip", "bench.hip"), "-o", hips[true]); err != nil {
+				return nil, err
+			}
+			break
+		}
+	}
+	for _, g := range c.gpus {
 		for _, e := range c.engines {
-			cmd := c.pinned(c.pumice, append([]string{"run", "--gpu", g, "--engine", e, "--rocm", c.rocm, "--", hip}, c.names...)...)
+			cmd := c.pinned(c.pumice, append([]string{"run", "--gpu", g, "--engine", e, "--rocm", c.rocm, "--", hips[newer[g]]}, c.names...)...)
 			if e == "interp" {
 				cmd.Env = append(os.Environ(), "BENCH_SCALE=16")
 			}

@@ -195,6 +195,9 @@ static void bodies(int n) {
     report("nbody_f64", double(n) * n / s / 1e6, "M/s");
 }
 
+#include "bf16.h"
+#include "sort.h"
+
 int main(int argc, char **argv) {
     // BENCH_SCALE divides the work of the compute-bound ones, for slow engines.
     const char *e = std::getenv("BENCH_SCALE");
@@ -212,5 +215,7 @@ int main(int argc, char **argv) {
     if (wanted("reduction")) reduction((64 << 20) / scale);
     if (wanted("histogram")) histo((64 << 20) / scale);
     if (wanted("nbody")) bodies(scale > 1 ? 1024 : 4096);
+    if (wanted("sort")) radixSort(scale > 1 ? 1 << 20 : 8 << 20);
+    if (wanted("bf16")) matrixBF16(scale > 1 ? 128 : 512);
     return 0;
 }

@@ -175,6 +175,126 @@ static __attribute__((noinline)) void nbody_c(int n, const double *restrict x, c
     }
 }
 
+static __attribute__((noinline)) float reduce_512(const float *a, size_t n) {
+    __m512 s[8];
+    for (int j = 0; j < 8; j++) s[j] = _mm512_setzero_ps();
+    for (size_t i = 0; i < n; i += 128)
+        for (int j = 0; j < 8; j++) s[j] = _mm512_add_ps(s[j], _mm512_load_ps(a + i + 16 * j));
+    for (int j = 1; j < 8; j++) s[0] = _mm512_add_ps(s[0], s[j]);
+    return _mm512_reduce_add_ps(s[0]);
+}
+
+// nbody_512 does two bodies at a time against eight others.
+static __attribute__((noinline)) void nbody_512(int n, const double *x, const double *y, const double *z, const double *m, double *fx, double *fy, double *fz) {
+    const __m512d soft = _mm512_set1_pd(1e-3);
+    for (int i = 0; i < n; i += 2) {
+        __m512d a[2][3];
+        for (int k = 0; k < 2; k++)
+            for (int c = 0; c < 3; c++) a[k][c] = _mm512_setzero_pd();
+        for (int j = 0; j < n; j += 8) {
+            __m512d xj = _mm512_load_pd(x + j), yj = _mm512_load_pd(y + j), zj = _mm512_load_pd(z + j), mj = _mm512_load_pd(m + j);
+            for (int k = 0; k < 2; k++) {
+                __m512d dx = _mm512_sub_pd(xj, _mm512_set1_pd(x[i + k])), dy = _mm512_sub_pd(yj, _mm512_set1_pd(y[i + k]));
+                __m512d dz = _mm512_sub_pd(zj, _mm512_set1_pd(z[i + k]));
+                __m512d d = _mm512_fmadd_pd(dx, dx, _mm512_fmadd_pd(dy, dy, _mm512_fmadd_pd(dz, dz, soft)));
+                __m512d w = _mm512_div_pd(mj, _mm512_mul_pd(d, _mm512_sqrt_pd(d)));
+                a[k][0] = _mm512_fmadd_pd(dx, w, a[k][0]), a[k][1] = _mm512_fmadd_pd(dy, w, a[k][1]), a[k][2] = _mm512_fmadd_pd(dz, w, a[k][2]);
+            }
+        }
+        for (int k = 0; k < 2; k++) fx[i + k] = _mm512_reduce_add_pd(a[k][0]), fy[i + k] = _mm512_reduce_add_pd(a[k][1]), fz[i + k] = _mm512_reduce_add_pd(a[k][2]);
+    }
+}
+
+// An LSD radix sort, four passes of 8 bits, the digits of all passes counted in one.
+static __attribute__((noinline)) void sort_c(const unsigned *in, unsigned *a, unsigned *b, size_t n) {
+    static unsigned at[4][256];
+    memset(at, 0, sizeof at);
+    for (size_t i = 0; i < n; i++)
+        for (int p = 0; p < 4; p++) at[p][in[i] >> 8 * p & 255]++;
+    for (int p = 0; p < 4; p++) {
+        unsigned sum = 0;
+        for (int d = 0; d < 256; d++) {
+            unsigned c = at[p][d];
+            at[p][d] = sum;
+            sum += c;
+        }
+        unsigned *to = p & 1 ? b : a;
+        for (size_t i = 0; i < n; i++) to[at[p][in[i] >> 8 * p & 255]++] = in[i];
+        in = to;
+    }
+}
+
+// sort_512 is the same sixteen keys at a time: conflict detection ranks equal digits.
+static __attribute__((noinline)) void sort_512(const unsigned *in, unsigned *a, unsigned *b, size_t n) {
+    static unsigned at[4][256];
+    memset(at, 0, sizeof at);
+    for (size_t i = 0; i < n; i++)
+        for (int p = 0; p < 4; p++) at[p][in[i] >> 8 * p & 255]++;
+    const __m512i mask = _mm512_set1_epi32(255), one = _mm512_set1_epi32(1);
+    for (int p = 0; p < 4; p++) {
+        unsigned sum = 0;
+        for (int d = 0; d < 256; d++) {
+            unsigned c = at[p][d];
+            at[p][d] = sum;
+            sum += c;
+        }
+        unsigned *to = p & 1 ? b : a;
+        for (size_t i = 0; i < n; i += 16) {
+            __m512i key = _mm512_loadu_si512(in + i);
+            __m512i d = _mm512_and_si512(_mm512_srlv_epi32(key, _mm512_set1_epi32(8 * p)), mask);
+            __m512i pos = _mm512_add_epi32(_mm512_i32gather_epi32(d, at[p], 4), _mm512_popcnt_epi32(_mm512_conflict_epi32(d)));
+            _mm512_i32scatter_epi32(to, pos, key, 4);
+            _mm512_i32scatter_epi32(at[p], d, _mm512_add_epi32(pos, one), 4); // of equal digits the highest lane's stays
+        }
+        in = to;
+    }
+}
+
+static float of_bf16(unsigned short x) {
+    unsigned u = (unsigned)x << 16;
+    float f;
+    memcpy(&f, &u, 4);
+    return f;
+}
+
+// C = A*B^T of bf16, both with k running fastest.
+static __attribute__((noinline)) void bf16_c(int n, const unsigned short *restrict a, const unsigned short *restrict b, float *restrict c) {
+#pragma clang fp reassociate(on)
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            float s = 0;
+#pragma clang loop vectorize(enable)
+            for (int k = 0; k < n; k++) s += of_bf16(a[(size_t)i * n + k]) * of_bf16(b[(size_t)j * n + k]);
+            c[(size_t)i * n + j] = s;
+        }
+}
+
+// bf16_512 packs pairs of k of 32 columns and keeps an 8x32 block of C in registers, with the dot-product instruction.
+__attribute__((target("avx512bf16"))) static __attribute__((noinline)) void bf16_512(int n, const unsigned short *a, const unsigned short *b, float *c) {
+    static unsigned *pb;
+    if (!pb) pb = mem(4 * 32 * 2048);
+    for (int j = 0; j < n; j += 32) {
+        for (int k = 0; k < n; k += 2)
+            for (int q = 0; q < 32; q++) memcpy(pb + k / 2 * 32 + q, b + (size_t)(j + q) * n + k, 4);
+        for (int i = 0; i < n; i += 8) {
+            __m512 s[8][2];
+            for (int r = 0; r < 8; r++) s[r][0] = s[r][1] = _mm512_setzero_ps();
+            for (int k = 0; k < n; k += 2) {
+                __m512i y0 = _mm512_load_si512(pb + k / 2 * 32), y1 = _mm512_load_si512(pb + k / 2 * 32 + 16);
+#pragma clang loop unroll(full)
+                for (int r = 0; r < 8; r++) {
+                    int pair;
+                    memcpy(&pair, a + (size_t)(i + r) * n + k, 4);
+                    __m512i x = _mm512_set1_epi32(pair);
+                    s[r][0] = _mm512_dpbf16_ps(s[r][0], (__m512bh)x, (__m512bh)y0);
+                    s[r][1] = _mm512_dpbf16_ps(s[r][1], (__m512bh)x, (__m512bh)y1);
+                }
+            }
+            for (int r = 0; r < 8; r++) _mm512_storeu_ps(c + (size_t)(i + r) * n + j, s[r][0]), _mm512_storeu_ps(c + (size_t)(i + r) * n + j + 16, s[r][1]);
+        }
+    }
+}
+
 int main(void) {
     double s;
     escape = out;
@@ -198,6 +318,8 @@ int main(void) {
     BEST(s, keep = reduce_c(v, big));
     (void)keep;
     report("reduction", 4.0 * big / s / 1e9, "GB/s");
+    BEST(s, keep = reduce_512(v, big));
+    report("reduction_avx512", 4.0 * big / s / 1e9, "GB/s");
     static unsigned bins[256];
     escape = bins;
     unsigned char *p = (unsigned char *)v;
@@ -212,5 +334,25 @@ int main(void) {
     }
     BEST(s, nbody_c(bodies, q[0], q[1], q[2], q[3], q[4], q[5], q[6]));
     report("nbody_f64", (double)bodies * bodies / s / 1e6, "M/s");
+    BEST(s, nbody_512(bodies, q[0], q[1], q[2], q[3], q[4], q[5], q[6]));
+    report("nbody_f64_avx512", (double)bodies * bodies / s / 1e6, "M/s");
+    const size_t keys = 8 << 20;
+    unsigned *in = mem(4 * keys), *k1 = mem(4 * keys), *k2 = mem(4 * keys);
+    for (size_t i = 0; i < keys; i++) in[i] = (unsigned)(i * 6364136223846793005ull >> 29);
+    BEST(s, sort_c(in, k1, k2, keys));
+    report("radix_sort", keys / s / 1e6, "M/s");
+    BEST(s, sort_512(in, k1, k2, keys));
+    for (size_t i = 1; i < keys; i++)
+        if (k2[i] < k2[i - 1]) return fprintf(stderr, "native: the radix sort is wrong\n"), 1;
+    report("radix_sort_avx512", keys / s / 1e6, "M/s");
+    unsigned short *ba = mem(2 * g * g), *bb = mem(2 * g * g);
+    for (int i = 0; i < g * g; i++) ba[i] = bb[i] = 0x3f00 + (i * 7919 % 256);
+    BEST(s, bf16_c(g, ba, bb, c));
+    report("gemm_bf16", 2.0 * g * g * g / s / 1e9, "GFLOP/s");
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512bf16")) {
+        BEST(s, bf16_512(g, ba, bb, c));
+        report("gemm_bf16_avx512", 2.0 * g * g * g / s / 1e9, "GFLOP/s");
+    }
     return 0;
 }
