@@ -242,6 +242,7 @@ type pm4Queue struct {
 
 func newPM4(q *queue, c *mqd.Compute) (runner, error) {
 	p := &pm4Queue{q: q, rptr: c.Wptr}
+	q.silence()
 	p.load(c)
 	// The MQD's rptr is a position in the ring; its wptr, which never wraps, says in which round.
 	if back := (c.Wptr - uint64(c.Rptr)) % p.words; back <= c.Wptr {

@@ -36,6 +36,7 @@ type sdmaQueue struct {
 
 func newSDMA(q *queue, s *mqd.SDMA) runner {
 	e := &sdmaQueue{q: q, rptr: s.Rptr, wptr: s.Rptr}
+	q.silence()
 	e.load(s)
 	return e
 }

@@ -226,6 +226,27 @@ func TestPM4(t *testing.T) {
 	}
 }
 
+// TestOldDoorbell: a queue does not hear what its doorbell said to the queue that had it before.
+func TestOldDoorbell(t *testing.T) {
+	for class, nops := range map[QueueClass][]uint32{Compute: {0xffff1000, 0x80000000}, SDMA: {0, 0}} {
+		r := newRig(t, "mi210", 1)
+		q := r.ringQueue(class, 3)
+		q.submit(nops)
+		q.wait()
+		if err := r.d.UnloadQueue(q.id, Drain); err != nil {
+			t.Fatal(err)
+		}
+		if atomic.LoadUint64(q.bell) == 0 {
+			t.Fatal("the doorbell has no value")
+		}
+		next := r.ringQueue(class, 3)
+		time.Sleep(time.Millisecond)
+		if n := atomic.LoadUint64(next.rptr); n != 0 {
+			t.Errorf("class %d: the new queue has read up to %d", class, n)
+		}
+	}
+}
+
 // TestPM4Dispatch launches from registers, out of an indirect buffer whose later packets wait for the waves: it must not start anew.
 func TestPM4Dispatch(t *testing.T) {
 	r := newRig(t, "mi210", 1)
