@@ -98,11 +98,14 @@ test: lint build examples-all test-go test-examples test-newer test-stress fuzz-
 test-go:
 	PUMICE_TEST_ALL=1 $(GO) test -timeout 25m ./...
 
-# Every example by AMD's runtime on Pumice's kernel (door C), by Pumice's own (door A), and by AMD's HIP on Pumice's HSA (door A too).
+# Every example by AMD's runtime on Pumice's kernel (door C), by Pumice's own (door A), and by AMD's HIP on Pumice's HSA (door A too);
+# then by the engines that are not this machine's default.
 test-examples:
 	scripts/run-examples --jobs $$(nproc) --rocm system $(PROFILES:%=--gpu %) $(BUILD)/examples/O3 $(BUILD)/examples/O0
 	scripts/run-examples --jobs $$(nproc) --rocm pumice $(PROFILES:%=--gpu %) $(BUILD)/examples/O3 $(BUILD)/examples/O0
 	scripts/run-examples --jobs $$(nproc) --rocm hsa $(PROFILES:%=--gpu %) $(BUILD)/examples/O3
+	scripts/run-examples --jobs $$(nproc) --engine jit-avx2 --gpu mi210 $(BUILD)/examples/O3
+	scripts/run-examples --jobs $$(nproc) --engine interp --gpu mi210 $(BUILD)/examples/O3
 
 test-stress:
 	PUMICE_RUN_OPTIONS="--rocm system" scripts/stress-kill 40
