@@ -46,6 +46,10 @@ var rows = []row{
 	{name: "issue_legacy_rocm_build_5425", check: twice},
 	{name: "issue_hip_2266", check: eightLines},
 	{name: "issue_kokkos_3996"},
+	{name: "issue_rocm_systems_2516", amd: noVMM},
+	{name: "issue_rocr_runtime_285", amd: noVMM},
+	{name: "issue_rocm_systems_5444"},
+	{name: "issue_rocm_systems_5444", env: "HSA_XNACK=1", amd: "one run is enough"},
 	{name: "issue_rocm_systems_7896", amd: "takes three times as long, and shows nothing that door A does not"},
 	{name: "issue_rocm_systems_5071", program: "hsa"},
 	{name: "issue_chipstar_1103"},
@@ -71,6 +75,8 @@ var rows = []row{
 	{name: "issue_hipfire_569", program: "hsa"},
 	{name: "issue_hip_tests_412", gpus: "mi210 rx6900xt"},
 }
+
+const noVMM = "5.2.3 has the functions of virtual memory, but they do not work"
 
 // rocrFault begins ROCr's own line about a memory fault.
 const rocrFault = `(?m)^Memory access fault by GPU node-1 \(Agent handle: 0x[0-9a-f]+\) on address `

@@ -11,6 +11,8 @@
 #include "issue_kokkos_3996.hip"
 #include "issue_legacy_rocm_build_664.hip"
 #include "issue_mgpusim_64.hip"
+#include "issue_rocm_systems_2516.hip"
+#include "issue_rocm_systems_5444.hip"
 #include "issue_rocm_systems_6053.hip"
 #include "issue_rocm_systems_7896.hip"
 
