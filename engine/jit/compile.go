@@ -49,12 +49,13 @@ func (e *ErrUnsupported) Error() string { return "jit: " + e.Why }
 
 // value is what the compiler knows about an ir.Value of the current block.
 type value struct {
-	comps []int32 // its components; empty for constants
-	key   int64   // place of its definition: segment, position
-	uses  int32
-	dead  bool
-	scope ir.ID // see findScopes
-	q     bool  // V64 kept as two vectors of eight qwords, not as a vector of low and one of high halves
+	comps   []int32 // its components; empty for constants
+	key     int64   // place of its definition: segment, position
+	uses    int32
+	dead    bool
+	scope   ir.ID // see findScopes
+	pending int32 // see planner
+	q       bool  // V64 kept as two vectors of eight qwords, not as a vector of low and one of high halves
 }
 
 type compKind uint8
@@ -132,6 +133,9 @@ type compiler struct {
 	lacking map[ir.ID]bool // those that turned out to be in this compilation
 }
 
+// compilers are those that have nothing to do: their memory is used again.
+var compilers = sync.Pool{New: func() any { return new(compiler) }}
+
 // Compile makes machine code for f.
 func Compile(f *ir.Func) (*Program, error) {
 	return CompileWith(f, Options{AVX2: hostAVX2})
@@ -139,7 +143,15 @@ func Compile(f *ir.Func) (*Program, error) {
 
 // CompileWith is Compile with options.
 func CompileWith(f *ir.Func, o Options) (*Program, error) {
-	var c compiler
+	c := compilers.Get().(*compiler)
+	p, err := c.compileWith(f, o)
+	c.f, c.p, c.b = nil, nil, nil
+	compilers.Put(c) // not after a panic: it may be in any state
+	return p, err
+}
+
+func (c *compiler) compileWith(f *ir.Func, o Options) (*Program, error) {
+	clear(c.foreign)
 	c.cpu = rt.CPU
 	if o.AVX2 {
 		c.cpu = rt.Features{AVX2: rt.CPU.AVX2}
@@ -201,8 +213,15 @@ func (c *compiler) compile(f *ir.Func) (*Program, error) {
 	}
 	c.n = len(f.Values)
 	c.vals = c.vals[:c.n]
-	c.over = make([]*ir.Value, c.n)
-	c.conv = map[ir.ID]ir.ID{}
+	if cap(c.over) < c.n {
+		c.over = make([]*ir.Value, c.n)
+	}
+	c.over = c.over[:c.n]
+	clear(c.over)
+	if c.conv == nil {
+		c.conv = map[ir.ID]ir.ID{}
+	}
+	clear(c.conv)
 	c.labels = c.labels[:0]
 	c.tails = c.tails[:0]
 	c.frameMax = c.frameStart()

@@ -275,6 +275,7 @@ func (c *compiler) emitLoop(l *loop) {
 	use := func(k int32) {
 		if n := r.nextAt[k]; len(n) == 0 || n[len(n)-1] != end {
 			r.nextAt[k] = append(n, end)
+			r.touched = append(r.touched, k)
 		}
 	}
 	for _, w := range l.writes {
@@ -363,6 +364,7 @@ func (c *compiler) frameArea(n int32) int32 {
 
 // preload puts a register that lives over iterations into its place.
 func (r *region) preload(x loopReg) {
+	r.touched = append(r.touched, x.comp)
 	for u := range r.u {
 		r.c.a.E(x86.VMOVDQU32, x86.L512, uint8(x.z[u]), 0, r.vaddr(rState, r.c.homeOf(x.n), u), noMod)
 		o := x.comp*maxU + int32(u)

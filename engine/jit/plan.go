@@ -26,16 +26,16 @@ type write struct {
 
 // planner cuts a block into segments.
 type planner struct {
-	c       *compiler
-	scalar  []ir.ID
-	vector  []ir.ID
-	pending map[ir.ID]bool // defined in vector
-	vset    map[uint64]bool
-	mset    map[uint64]bool // scalar registers written in vector
-	load    bool            // LDS loads in vector
-	store   bool
-	env     uint32 // floating-point environment of vector, when set
-	envSet  bool
+	c      *compiler
+	scalar []ir.ID
+	vector []ir.ID
+	turn   int32 // value.pending of what is defined in vector
+	vset   map[uint64]bool
+	mset   map[uint64]bool // scalar registers written in vector
+	load   bool            // LDS loads in vector
+	store  bool
+	env    uint32 // floating-point environment of vector, when set
+	envSet bool
 }
 
 // The compiler's own operations.
@@ -117,7 +117,7 @@ func (p *planner) forms(id ir.ID, cl class) *ir.Value {
 			c.vals[x].q = q
 			c.conv[a] = x
 			c.code = append(c.code, x)
-			p.pending[x] = true
+			c.vals[x].pending = p.turn
 			p.vector = append(p.vector, x)
 		}
 		if !copied {
@@ -162,7 +162,7 @@ func (c *compiler) plan() {
 		}
 	}
 	c.findScopes()
-	p := planner{c: c, pending: map[ir.ID]bool{}, vset: map[uint64]bool{}, mset: map[uint64]bool{}}
+	p := planner{c: c, turn: 1, vset: map[uint64]bool{}, mset: map[uint64]bool{}}
 	for _, id := range b.Code {
 		if !c.vals[id].dead {
 			p.add(id)
@@ -198,7 +198,7 @@ func (c *compiler) regs(v *ir.Value) (lo, hi uint64) {
 
 func (p *planner) dependsOnVector(v *ir.Value) bool {
 	for _, a := range v.Args {
-		if a != ir.NoID && p.pending[a] {
+		if a != ir.NoID && p.c.vals[a].pending == p.turn {
 			return true
 		}
 	}
@@ -225,7 +225,7 @@ func (p *planner) add(id ir.ID) {
 		if v.Op == ir.OpMAnd || v.Op == ir.OpMOr || v.Op == ir.OpMXor || v.Op == ir.OpMNot || v.Op == ir.OpMSet {
 			vec = false
 			for _, a := range v.Args {
-				vec = vec || p.pending[a]
+				vec = vec || a != ir.NoID && c.vals[a].pending == p.turn
 			}
 		}
 		cl = classScalar
@@ -236,8 +236,8 @@ func (p *planner) add(id ir.ID) {
 	switch cl {
 	case classFree:
 		for _, a := range v.Args {
-			if a != ir.NoID && p.pending[a] {
-				p.pending[id] = true
+			if a != ir.NoID && c.vals[a].pending == p.turn {
+				c.vals[id].pending = p.turn
 			}
 		}
 	case classScalar:
@@ -281,7 +281,7 @@ func (p *planner) add(id ir.ID) {
 				p.mset[n] = true
 			}
 		}
-		p.pending[id] = true
+		c.vals[id].pending = p.turn
 		p.vector = append(p.vector, id)
 	case classWave:
 		p.close()
@@ -299,7 +299,7 @@ func (p *planner) close() {
 	if len(p.vector) > 0 {
 		c.segs = append(c.segs, segment{segVector, p.vector})
 		p.vector = nil
-		clear(p.pending)
+		p.turn++
 		clear(p.vset)
 		clear(p.mset)
 	}

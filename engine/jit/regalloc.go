@@ -206,6 +206,7 @@ func (r *region) prepare(id ir.ID, v *ir.Value) {
 		if m.home != home || m.kind != compZ || c.vals[m.id].key >= at || m.last < c.seg || m.last == c.seg && !r.usedLater(k) {
 			continue
 		}
+		r.touched = append(r.touched, k)
 		for u := range r.u {
 			r.zpin = 0
 			z := r.load(k, u)

@@ -33,6 +33,7 @@ type region struct {
 	pos     int
 	ops     []ir.ID
 	nextAt  [][]int32 // by component: positions in ops that use it, ascending
+	touched []int32   // components with anything in nextAt, zreg, kreg or stored
 	zreg    []int8
 	kreg    []int8
 	stored  []bool // copy is in its slot
@@ -145,19 +146,19 @@ func (c *compiler) region(ops []ir.ID, full ir.ID) {
 
 func (r *region) reset() {
 	r.bound.ok = false
-	n := len(r.c.comps)
-	for len(r.nextAt) < n {
+	// Only what the last region touched is not as it is to begin with.
+	for _, k := range r.touched {
+		r.nextAt[k] = r.nextAt[k][:0]
+		for o := k * maxU; o < (k+1)*maxU; o++ {
+			r.zreg[o], r.kreg[o], r.stored[o] = noReg, noReg, false
+		}
+	}
+	r.touched = r.touched[:0]
+	for n := len(r.c.comps); len(r.nextAt) < n; {
 		r.nextAt = append(r.nextAt, nil)
-	}
-	for i := range n {
-		r.nextAt[i] = r.nextAt[i][:0]
-	}
-	if cap(r.zreg) < n*maxU {
-		r.zreg, r.kreg, r.stored = make([]int8, n*maxU), make([]int8, n*maxU), make([]bool, n*maxU)
-	}
-	r.zreg, r.kreg, r.stored = r.zreg[:n*maxU], r.kreg[:n*maxU], r.stored[:n*maxU]
-	for i := range r.zreg {
-		r.zreg[i], r.kreg[i], r.stored[i] = noReg, noReg, false
+		for range maxU {
+			r.zreg, r.kreg, r.stored = append(r.zreg, noReg), append(r.kreg, noReg), append(r.stored, false)
+		}
 	}
 	for i := range r.zown {
 		r.zown[i] = ownFree
@@ -171,11 +172,16 @@ func (r *region) reset() {
 				continue
 			}
 			for _, k := range r.c.vals[arg].comps {
-				if l := r.nextAt[k]; len(l) == 0 || l[len(l)-1] != int32(i) {
-					r.nextAt[k] = append(l, int32(i))
+				l := r.nextAt[k]
+				if len(l) == 0 {
+					r.touched = append(r.touched, k)
+				} else if l[len(l)-1] == int32(i) {
+					continue
 				}
+				r.nextAt[k] = append(l, int32(i))
 			}
 		}
+		r.touched = append(r.touched, r.c.vals[id].comps...)
 	}
 }
 
