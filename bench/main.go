@@ -131,8 +131,12 @@ func (c *config) measure() ([]result, error) {
 		}
 	}
 	for _, g := range c.gpus {
+		rocm := c.rocm
+		if newer[g] { // AMD's user space of that age does not know them either
+			rocm = "pumice"
+		}
 		for _, e := range c.engines {
-			cmd := c.pinned(c.pumice, append([]string{"run", "--gpu", g, "--engine", e, "--rocm", c.rocm, "--", hips[newer[g]]}, c.names...)...)
+			cmd := c.pinned(c.pumice, append([]string{"run", "--gpu", g, "--engine", e, "--rocm", rocm, "--", hips[newer[g]]}, c.names...)...)
 			if e == "interp" {
 				cmd.Env = append(os.Environ(), "BENCH_SCALE=16")
 			}
