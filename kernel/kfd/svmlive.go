@@ -31,6 +31,8 @@ type svmGPU struct {
 	pd   *pdd
 	svm  *svm.SVM
 	resv *fence.Resv
+	// moved counts what a prefetch has moved: KFD tells of the call, not of each of our ranges.
+	moved atomic.Int64
 }
 
 // newSVMEngine makes the engine: migrating if the system lets us.
@@ -130,12 +132,43 @@ func (l *svmLive) set(_, _ uint64, attrs []kfd.SVMAttribute, pieces []svmPiece) 
 			if (x.now.access|x.now.inPlace)&pd.bit() == 0 && (x.old.access|x.old.inPlace)&pd.bit() == 0 {
 				continue
 			}
-			if err := g.svm.SetAttrs(x.start, x.end-x.start, translate(pd, x.now, l.p.xnack, prefetch)); err != nil {
+			began := clock(unix.CLOCK_BOOTTIME)
+			g.moved.Store(0)
+			err := g.svm.SetAttrs(x.start, x.end-x.start, translate(pd, x.now, l.p.xnack, prefetch))
+			if prefetch && g.moved.Load() > 0 {
+				g.prefetched(began, x, err)
+			}
+			if err != nil {
 				return errno(err)
 			}
 		}
 	}
 	return nil
+}
+
+// prefetched tells SMI clients of a prefetch that has moved pages.
+func (g *svmGPU) prefetched(began uint64, x svmPiece, err error) {
+	n := g.pd.node
+	from, to := uint32(0), n.id
+	if x.now.prefetch != n.id {
+		from, to = n.id, 0
+	}
+	at := fmt.Sprintf("-%d @%x(%x) %x->%x", g.live.p.drv.cfg.PID, x.start>>mm.PageShift, (x.end-x.start)>>mm.PageShift, from, to)
+	t := kfd.MigrateTriggerPrefetch
+	n.smi.send(kfd.SMIEventMigrateStart, fmt.Sprintf("%d %s %x:%x %d\n", began, at, x.now.prefetch, x.now.preferred, t))
+	n.smi.send(kfd.SMIEventMigrateEnd, fmt.Sprintf("%d %s %d %d\n", clock(unix.CLOCK_BOOTTIME), at, t, code(err)))
+}
+
+// code is an error as SMI messages have it.
+func code(err error) int {
+	var no unix.Errno
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &no):
+		return int(no)
+	}
+	return 1
 }
 
 // translate says what KFD's attributes mean for one GPU.
@@ -263,23 +296,20 @@ func (g *svmGPU) event(e svm.Event) {
 	migrate := func(from, to uint32) {
 		t := kfd.MigrateTriggerPageFaultGPU // also for what only Pumice's driver does: realignment
 		switch e.Cause {
-		case "prefetch", "ioctl":
+		case "prefetch":
+			if e.Err == nil {
+				g.moved.Add(1)
+			}
+			return
+		case "ioctl":
 			t = kfd.MigrateTriggerPrefetch
 		case mm.CPUFault:
 			t = kfd.MigrateTriggerPageFaultCPU
 		case "TTM eviction":
 			t = kfd.MigrateTriggerTTMEviction
 		}
-		code := 0
-		if e.Err != nil {
-			code = 1
-			var no unix.Errno
-			if errors.As(e.Err, &no) {
-				code = int(no)
-			}
-		}
 		n.smi.send(kfd.SMIEventMigrateStart, fmt.Sprintf("%s @%x(%x) %x->%x %x:%x %d\n", head, e.Start>>12, pages, from, to, 0, 0, t))
-		n.smi.send(kfd.SMIEventMigrateEnd, fmt.Sprintf("%s @%x(%x) %x->%x %d %d\n", head, e.Start>>12, pages, from, to, t, code))
+		n.smi.send(kfd.SMIEventMigrateEnd, fmt.Sprintf("%s @%x(%x) %x->%x %d %d\n", head, e.Start>>12, pages, from, to, t, code(e.Err)))
 	}
 	switch e.Kind {
 	case svm.EvMigrateToVRAM:

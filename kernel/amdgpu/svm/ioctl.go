@@ -103,9 +103,9 @@ func (s *SVM) apply(start, end uint64, a Attrs, t trigger) error {
 		}
 		return nil
 	}
-	mode := migratePreferred
+	mode, cause := migratePreferred, "ioctl"
 	if t&trigPrefetch != 0 {
-		mode = migrateToVRAM
+		mode, cause = migrateToVRAM, "prefetch"
 		if a.Prefetch == LocSysmem {
 			mode = migrateToSystem
 		}
@@ -129,7 +129,7 @@ func (s *SVM) apply(start, end uint64, a Attrs, t trigger) error {
 	}
 	kick, err := s.realignBoundary(start, end)
 	if err == nil {
-		err = s.mapAttrRanges(start, end, mode, "ioctl")
+		err = s.mapAttrRanges(start, end, mode, cause)
 	}
 	if kick {
 		s.restore.w.ModDelayed(0)
