@@ -2,6 +2,7 @@ package isa
 
 import (
 	"bytes"
+	"debug/elf"
 	"encoding/binary"
 	"fmt"
 	"os"
@@ -169,6 +170,37 @@ func TestCodeObjectsAgainstObjdump(t *testing.T) {
 				t.Error("objdump found no instructions")
 			}
 			t.Logf("%d instructions, %d differences", n, bad)
+		})
+	}
+}
+
+// BenchmarkDecodeObject decodes all code that Debian's rocRAND has for a target, and assembles it from its text: what real code costs, an
+// instruction.
+func BenchmarkDecodeObject(b *testing.B) {
+	data, err := os.ReadFile("/usr/lib/x86_64-linux-gnu/librocrand.so.1")
+	if err != nil {
+		b.Skip(err)
+	}
+	for _, name := range []string{"gfx900", "gfx90a", "gfx1030"} {
+		f, err := elf.NewFile(bytes.NewReader(codeObjects(data, false)[name]))
+		if err != nil {
+			b.Fatal(err)
+		}
+		text, err := f.Section(".text").Data()
+		if err != nil {
+			b.Fatal(err)
+		}
+		tg := TargetByName(name)
+		b.Run(name, func(b *testing.B) {
+			var in Inst
+			n := 0
+			for b.Loop() {
+				for at := 0; at < len(text); at += int(in.Size) {
+					_ = Decode(tg, text[at:], &in)
+					n++
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/inst")
 		})
 	}
 }
