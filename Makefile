@@ -23,7 +23,7 @@ faults_src   := $(wildcard examples/faults/*.hip)
 examples_hdr := $(wildcard examples/*.h)
 exdir        := $(BUILD)/examples/$(patsubst -%,%,$(OPT))
 
-.PHONY: help build demo test test-isa test-conformance conformance test-go test-examples test-stress stress bench lint examples examples-all examples-newer test-newer fuzz-short clean deps
+.PHONY: help build demo test test-isa test-conformance conformance test-go test-examples test-stress stress bench nightly lint examples examples-all examples-newer test-newer fuzz-short clean deps
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -135,6 +135,12 @@ lint:
 ## fuzz-short     every fuzz target for FUZZTIME
 fuzz-short:
 	scripts/fuzz-short $(FUZZTIME)
+
+## nightly        random programs on both engines for NIGHTLY of CPU time (12h), then every fuzz target for five minutes
+NIGHTLY ?= 12h
+nightly:
+	NIGHTLY_CPU=$(NIGHTLY) $(GO) test ./engine/jit -v -count 1 -timeout 0 -run '^TestNightly$$'
+	scripts/fuzz-short 5m
 
 ## bench          measure, and append to bench/results.jsonl
 bench: build

@@ -392,8 +392,17 @@ func (g *gen) mem() {
 // more adds operations that only the engines know.
 func (g *gen) more() {
 	r := g.r
-	if r.IntN(3) == 0 {
+	switch r.IntN(12) {
+	case 0, 1, 2, 3:
 		g.rare()
+		return
+	case 4, 5, 6:
+		g.pure()
+		return
+	case 7:
+		if r.IntN(8) == 0 {
+			g.matrix()
+		}
 		return
 	}
 	m := g.pick(ir.M)
