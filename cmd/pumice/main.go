@@ -36,7 +36,7 @@ func init() {
 		{"explain", "[--json] [run's options] [--] PROGRAM [ARGS...]", "run a program and tell what became of its launches, pages and handles on each floor; its own output goes to standard error", explainProgram},
 		{"prof", "--pc-sampling [--interval US] [--top N] [--json] [run's options] [--] PROGRAM [ARGS...]", "run a program and say in which kernels, source lines and instructions its time went; its own output goes to standard error", profile},
 		{"demo", "", "run a kernel by the Go API: needs nothing but Go", demo},
-		{"info", "[--gpu NAME[,NAME...]]", "print what rocminfo prints", info},
+		{"info", "[--gpu NAME[,NAME...]] [--json]", "print what rocminfo prints", info},
 		{"gpus", "", "list the GPUs that there are", listGPUs},
 		{"disasm", "[--target T] [--function NAME] [--json] FILE|-", "disassemble a program, fat binary or code object; - reads hexadecimal words", disasm},
 		{"asm", "--target T FILE|-", "assemble instructions, one a line as disasm writes them, to hexadecimal words", assemble},

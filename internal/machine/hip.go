@@ -35,16 +35,22 @@ type opened struct {
 }
 
 var process = sync.OnceValue(func() (o opened) {
-	o.hsa, o.machine, o.err = open()
-	return
-})
-
-func open() (*hsa.Runtime, *Machine, error) {
 	warnVariables(os.Stderr, os.Environ())
 	list := os.Getenv(GPUVariable)
 	if list == "" {
 		list = DefaultGPU
 	}
+	o.hsa, o.machine, o.err = open(list)
+	return
+})
+
+// OpenHSA is HSA on a machine with these GPUs (see ParseGPUs), which nothing else of the process uses.
+func OpenHSA(list string) (*hsa.Runtime, error) {
+	r, _, err := open(list)
+	return r, err
+}
+
+func open(list string) (*hsa.Runtime, *Machine, error) {
 	profiles, err := ParseGPUs(list)
 	if err != nil {
 		return nil, nil, err

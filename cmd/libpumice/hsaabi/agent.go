@@ -41,7 +41,7 @@ func hsa_agent_get_info(agent uint64, attr int32, p uintptr) int32 {
 	case 4: // base profile; a CPU has the full one
 		return put(p, uint32(1)-onGPU(1))
 	case 5: // rounds to nearest
-		return put(p, onGPU(2))
+		return put(p, uint32(2))
 	case 23:
 		return put(p, onGPU(2))
 	case 24:
@@ -75,8 +75,9 @@ func hsa_agent_get_info(agent uint64, attr int32, p uintptr) int32 {
 	case 18:
 		var c [4]uint32
 		for _, x := range a.Node.Caches {
-			if x.Level >= 1 && x.Level <= 4 {
-				c[x.Level-1] = max(c[x.Level-1], uint32(x.Size<<10))
+			// The first of a level is the one nearest to the lanes.
+			if x.Level >= 1 && x.Level <= 4 && c[x.Level-1] == 0 {
+				c[x.Level-1] = uint32(x.Size << 10)
 			}
 		}
 		return put(p, c)

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/pumice-gpu/pumice/abi/kfd"
+	"github.com/pumice-gpu/pumice/internal/machine"
+)
+
+func listGPUs(stdout, _ io.Writer, args []string) error {
+	if len(args) > 0 {
+		return usageErrorf("no arguments, got %q", args)
+	}
+	for _, g := range machine.GPUs() {
+		fmt.Fprintf(stdout, "%-12s %-8s %s\n", g.Name, g.Target, g.MarketingName)
+	}
+	return nil
+}
+
+// version prints the commit and the versions of the kernel ABI that this build speaks: one commit is the whole stack.
+func version(stdout, _ io.Writer, args []string) error {
+	if len(args) > 0 {
+		return usageErrorf("no arguments, got %q", args)
+	}
+	commit, modified := "unknown", ""
+	module := "(devel)"
+	if b, ok := debug.ReadBuildInfo(); ok {
+		module = b.Main.Version
+		for _, s := range b.Settings {
+			switch {
+			case s.Key == "vcs.revision":
+				commit = s.Value
+			case s.Key == "vcs.modified" && s.Value == "true":
+				modified = " (modified)"
+			}
+		}
+	}
+	fmt.Fprintf(stdout, "pumice %s\ncommit %s%s\nkfd_ioctl %d.%d\n%s %s/%s\n", module, commit, modified, kfd.MajorVersion,
+		kfd.MinorVersion, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return nil
+}
