@@ -41,16 +41,16 @@ func TestMatrixForms(t *testing.T) {
 
 type matrixForm struct {
 	*testing.T
-	cpu, name        string
-	lanes            int
-	m, n, k, blocks  int
-	aKind, bKind     string
-	dKind            string
-	wmma, sparse     bool
-	gen12            bool
-	aRegs, bRegs     int
-	dRegs, setOffset int
-	mods             string
+	cpu, name       string
+	lanes           int
+	m, n, k, blocks int
+	aKind, bKind    string
+	dKind           string
+	wmma, sparse    bool
+	gen12           bool
+	aRegs, bRegs    int
+	dRegs           int
+	mods            string
 }
 
 var formRE = regexp.MustCompile(`^v_(mfma|smfmac|wmma|swmmac)_(f32|f64|f16|bf16|i32)_(\d+)x(\d+)x(\d+)(?:_(\d+)b)?_?(xf32|f16|bf16|f32|f64|i8|iu8|iu4|fp8|bf8)(?:_(fp8|bf8))?$`)
