@@ -101,20 +101,30 @@ func (a *API) memcpyBox(t *Thread, d, s side, width, rows, slices uint64, k Kind
 	return a.fromErr(err)
 }
 
-// Memcpy2DToArray copies rows to an array; offsets and widths are in bytes.
-func (a *API) Memcpy2DToArray(t *Thread, dst uintptr, x, y uint64, src uintptr, spitch, width, height uint64, k Kind, s uintptr, async bool) Error {
-	if dst == 0 || src == 0 {
+// arrayArgs checks the array, the memory and the direction of a copy. A null array is an invalid handle, as in AMD's runtime.
+func arrayArgs(array, mem uintptr, k Kind) Error {
+	switch {
+	case array == 0:
+		return ErrInvalidHandle
+	case mem == 0:
 		return ErrInvalidValue
-	}
-	if !k.ok() {
+	case !k.ok():
 		return ErrInvalidMemcpyDirection
 	}
-	if spitch != 0 && spitch < width {
-		return ErrInvalidPitchValue
+	return Success
+}
+
+// Memcpy2DToArray copies rows to an array; offsets and widths are in bytes.
+func (a *API) Memcpy2DToArray(t *Thread, dst uintptr, x, y uint64, src uintptr, spitch, width, height uint64, k Kind, s uintptr, async bool) Error {
+	if e := arrayArgs(dst, src, k); e != Success {
+		return e
 	}
 	d, e := a.arraySide(dst, x, y, 0, width, height, 1)
 	if e != Success {
 		return e
+	}
+	if spitch != 0 && spitch < width {
+		return ErrInvalidValue
 	}
 	if spitch == 0 {
 		spitch = width
@@ -124,18 +134,15 @@ func (a *API) Memcpy2DToArray(t *Thread, dst uintptr, x, y uint64, src uintptr, 
 
 // Memcpy2DFromArray copies rows from an array.
 func (a *API) Memcpy2DFromArray(t *Thread, dst uintptr, dpitch uint64, src uintptr, x, y, width, height uint64, k Kind, s uintptr, async bool) Error {
-	if dst == 0 || src == 0 {
-		return ErrInvalidValue
-	}
-	if !k.ok() {
-		return ErrInvalidMemcpyDirection
-	}
-	if dpitch != 0 && dpitch < width {
-		return ErrInvalidPitchValue
+	if e := arrayArgs(src, dst, k); e != Success {
+		return e
 	}
 	r, e := a.arraySide(src, x, y, 0, width, height, 1)
 	if e != Success {
 		return e
+	}
+	if dpitch != 0 && dpitch < width {
+		return ErrInvalidValue
 	}
 	if dpitch == 0 {
 		dpitch = width
@@ -162,7 +169,9 @@ func (a *API) Memcpy2DArrayToArray(t *Thread, dst uintptr, dx, dy uint64, src ui
 	return a.memcpyBox(t, d, s, width, height, 1, k, 0, false)
 }
 
-// MemcpyToArray copies n bytes to an array from byte x of row y on: whole rows where they are more than one.
+// MemcpyToArray copies n bytes to an array from byte x of row y on, to the end of the row and into those behind it.
+//
+// fidelity: approximate hipMemcpyToArray, hipMemcpyFromArray: parts of an array row after row, as CUDA documents; AMD's 5.2 copies a box
 func (a *API) MemcpyToArray(t *Thread, dst uintptr, x, y uint64, src uintptr, n uint64, k Kind) Error {
 	return a.memcpyRows(t, dst, x, y, src, n, k, true)
 }

@@ -123,8 +123,11 @@ func (a *API) bind(t *Thread, ref uintptr, r *ResourceDesc, readMode uint32) Err
 	return a.fromErr(dev.Write(addr, b[:min(size, uint64(len(b)))]))
 }
 
-// linearOffset is how far behind an aligned address p lies: the hardware's images begin at aligned ones.
-func linearOffset(p uintptr, c channel) uintptr { return p % uintptr(c.size()) }
+// linearOffset is how far behind an aligned address p lies: images begin at aligned ones, and a program adds the rest to its coordinates.
+func linearOffset(p uintptr, c channel) (uintptr, bool) {
+	off := p % textureAlign
+	return off, off%uintptr(c.size()) == 0
+}
 
 // BindTexture is hipBindTexture: plain memory as an array of texels.
 func (a *API) BindTexture(t *Thread, offset *uint64, ref, p uintptr, d *ChannelFormatDesc, size uint64) Error {
@@ -135,14 +138,15 @@ func (a *API) BindTexture(t *Thread, offset *uint64, ref, p uintptr, d *ChannelF
 	if !ok {
 		return ErrInvalidValue
 	}
-	off := linearOffset(p, c)
-	if off != 0 && offset == nil {
+	off, whole := linearOffset(p, c)
+	if !whole || off != 0 && offset == nil {
 		return ErrInvalidValue
 	}
 	if offset != nil {
 		*offset = uint64(off)
 	}
 	p -= off
+	size += uint64(off)
 	// A size of "all there is" ends with the allocation.
 	if m := a.rt.Find(uint64(p)); m != nil && size > m.Ptr+m.Size-uint64(p) {
 		size = m.Ptr + m.Size - uint64(p)
@@ -229,14 +233,14 @@ func (a *API) TexRefSetAddress(t *Thread, offset *uint64, ref, p uintptr, n uint
 	if !ok {
 		return ErrInvalidValue
 	}
-	off := linearOffset(p, c)
-	if off != 0 && offset == nil {
+	off, whole := linearOffset(p, c)
+	if !whole || off != 0 && offset == nil {
 		return ErrInvalidValue
 	}
 	if offset != nil {
 		*offset = uint64(off)
 	}
-	return a.bind(t, ref, &ResourceDesc{Type: resourceLinear, Ptr: p - off, Desc: c.desc(), Size: [3]uint64{n}}, x.driverReadMode())
+	return a.bind(t, ref, &ResourceDesc{Type: resourceLinear, Ptr: p - off, Desc: c.desc(), Size: [3]uint64{n + uint64(off)}}, x.driverReadMode())
 }
 
 // TexRefSetAddress2D is hipTexRefSetAddress2D.

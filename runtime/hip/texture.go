@@ -19,6 +19,9 @@ const (
 	resourcePitch2D = 3
 )
 
+// textureAlign is the alignment of images in memory, hipDeviceProp_t's textureAlignment.
+const textureAlign = 256
+
 // ResourceDesc is hipResourceDesc. The union's parts are read by the type.
 type ResourceDesc struct {
 	Type uint32
@@ -132,8 +135,11 @@ func (a *API) image(dev *clr.Device, r *ResourceDesc, normalized, srgb bool, vie
 	default:
 		return desc, l, 0, ErrInvalidValue
 	}
+	if r.Type != resourceArray && r.Ptr%textureAlign != 0 {
+		return desc, l, 0, ErrInvalidValue
+	}
 	if desc.Order, desc.Type, ok = c.image(normalized, srgb); !ok {
-		return desc, l, 0, ErrInvalidValue // 32-bit integers are never normalised
+		desc.Order, desc.Type, _ = c.image(false, false) // 32-bit integers are never normalised
 	}
 	l, err := dev.LayoutImage(&desc, pitch)
 	if err != nil {
