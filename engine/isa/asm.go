@@ -390,8 +390,10 @@ func (a *asm) assemble() ([]byte, error) {
 		a.buffer()
 	case EXP, VINTRP, VINTERP, LDSDIR:
 		a.graphics()
+	case MIMG, VIMAGE, VSAMPLE:
+		a.image(f)
 	default:
-		a.fail(errors.New("image instructions are not assembled"))
+		a.fail(ErrUnknown)
 	}
 	return a.finish()
 }
