@@ -15,7 +15,7 @@ FUZZTIME  ?= 3s
 NEWER_OFFLOAD  ?= gfx942 gfx1100 gfx1151 gfx1201
 NEWER_PROFILES ?= mi300x rx7900xtx strixhalo rx9070xt
 # At -O0 the quick ones, which differ most from -O3: calls, scratch, flat addresses.
-NEWER_O0 ?= functionpointers printf recursion reduction vectoradd warp
+NEWER_O0 ?= atomics devicemalloc functionpointers gridsync printf recursion reduction streams vectoradd warp
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 examples_src := $(wildcard examples/*.hip)
@@ -136,11 +136,14 @@ lint:
 fuzz-short:
 	scripts/fuzz-short $(FUZZTIME)
 
-## nightly        random programs on both engines for NIGHTLY of CPU time (12h), then every fuzz target for five minutes
+## nightly        random programs on both engines for NIGHTLY of CPU time (12h), then every fuzz target for five minutes,
+##                then all examples at -O0 on the newer chips, and test-isa
 NIGHTLY ?= 12h
 nightly:
 	NIGHTLY_CPU=$(NIGHTLY) $(GO) test ./engine/jit -v -count 1 -timeout 0 -run '^TestNightly$$'
 	scripts/fuzz-short 5m
+	$(MAKE) test-newer NEWER_O0="$(filter-out $(images),$(newer))"
+	$(MAKE) test-isa
 
 ## bench          measure, and append to bench/results.jsonl
 bench: build
