@@ -24,6 +24,7 @@ const chunkMax = 256
 type Set[V any] struct {
 	chunks [][]Seg[V] // none empty
 	n      int
+	moved  int // segments and chunks that insertions and removals have moved: what they cost
 }
 
 // Len returns the number of segments.
@@ -124,14 +125,14 @@ func (s *Set[V]) Insert(start, end uint64, v V) {
 		i = len(s.chunks[c])
 	}
 	ch := append(s.chunks[c], Seg[V]{})
-	copy(ch[i+1:], ch[i:])
+	s.moved += copy(ch[i+1:], ch[i:])
 	ch[i] = g
 	s.chunks[c] = ch
 	if len(ch) > chunkMax {
 		half := append(make([]Seg[V], 0, chunkMax+1), ch[len(ch)/2:]...)
 		s.chunks[c] = ch[: len(ch)/2 : len(ch)/2]
 		s.chunks = append(s.chunks, nil)
-		copy(s.chunks[c+2:], s.chunks[c+1:])
+		s.moved += len(half) + copy(s.chunks[c+2:], s.chunks[c+1:])
 		s.chunks[c+1] = half
 	}
 }
@@ -145,7 +146,9 @@ func (s *Set[V]) Remove(addr uint64) bool {
 	s.n--
 	ch := s.chunks[c]
 	s.chunks[c] = append(ch[:i], ch[i+1:]...)
+	s.moved += len(ch) - i
 	if len(s.chunks[c]) == 0 {
+		s.moved += len(s.chunks) - c
 		s.chunks = append(s.chunks[:c], s.chunks[c+1:]...)
 	}
 	return true
