@@ -190,7 +190,7 @@ func addLDSRules(r map[string]rule) {
 // src2Rule is ds_*_src2_*: the second operand is in LDS too, some dwords before or behind the first one. The distance is the upper
 // half of the address when bit 15 of the offset is set, otherwise the offset (GCN3 and Vega manuals, "DS_ADD_SRC2_U32").
 //
-//fidelity: approximate isa-src2: all lanes read their second operand before any lane writes
+// fidelity: approximate isa-src2: all lanes read their second operand before any lane writes
 func src2Rule(c *ictx, args []string) error {
 	k, isAtomic := atomicOps[args[0]]
 	t, ok := memTypes[args[1]]
