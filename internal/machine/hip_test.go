@@ -99,7 +99,7 @@ func TestHIPBadInput(t *testing.T) {
 		{"wait flags", a.StreamWaitEvent(th, stream, ev, 1), hip.ErrInvalidValue},
 		{"wait null", a.StreamWaitEvent(th, stream, 0, 0), hip.ErrInvalidHandle},
 		{"event flags", a.EventCreate(th, &out, 0x100), hip.ErrInvalidValue},
-		{"event destroy twice", a.EventDestroy(goneEv), hip.ErrInvalidHandle},
+		{"event destroy twice", a.EventDestroy(goneEv), hip.ErrContextIsDestroyed},
 		{"record destroyed", a.EventRecord(th, goneEv, 0), hip.ErrInvalidHandle},
 		{"query never recorded", a.EventQuery(ev), hip.Success},
 		{"elapsed never recorded", a.EventElapsed(&f32, ev, ev), hip.ErrInvalidHandle},

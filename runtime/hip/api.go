@@ -10,6 +10,9 @@ import (
 	"github.com/pumice-gpu/pumice/runtime/clr"
 )
 
+// maxThreadStreams is how many devices may have per-thread default streams.
+const maxThreadStreams = 64
+
 // MaxPushed is how deep launches may be nested in one thread.
 const MaxPushed = 16
 
@@ -22,11 +25,10 @@ type LaunchConfig struct {
 
 // Thread is the state of one application thread. It holds no Go pointers, so that it can be a thread-local variable of C.
 type Thread struct {
-	Device    int32   // current device
-	Last      Error   // of the last call, see GetLastError
-	Stream    uintptr // handle of the per-thread default stream, 0 before its first use
-	Owner     int32   // device of Stream
+	Device    int32 // current device
+	Last      Error // of the last call, see GetLastError
 	Depth     int32
+	Streams   [maxThreadStreams]uintptr // handles of the per-thread default streams by device, 0 before the first use
 	Configs   [MaxPushed]LaunchConfig
 	Arguments [256]byte // hipSetupArgument
 	ArgSize   uint64

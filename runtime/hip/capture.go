@@ -55,7 +55,7 @@ func (a *API) streamOf(t *Thread, s uintptr) *stream {
 		if _, e := a.perThread(t); e != Success {
 			return nil
 		}
-		s = t.Stream
+		s = t.Streams[min(t.Device, maxThreadStreams-1)]
 	}
 	if s == 0 || s == StreamLegacy {
 		return nil

@@ -81,18 +81,31 @@ func (a *API) perThread(t *Thread) (*clr.HostQueue, Error) {
 	if e != Success {
 		return nil, e
 	}
-	if t.Stream != 0 && t.Owner == t.Device {
-		if x := a.streams.get(t.Stream); x != nil {
-			return x.q, Success
-		}
+	if t.Device >= maxThreadStreams {
+		return nil, ErrNotSupported
+	}
+	own := &t.Streams[t.Device]
+	if x := a.streams.get(*own); x != nil {
+		return x.q, Success
 	}
 	q, err := d.NewQueue(0, 0, nil)
 	if err != nil {
 		return nil, a.fromErr(err)
 	}
-	t.Stream, t.Owner = a.streams.add(&stream{q: q}), t.Device
-	q.Handle = uint64(t.Stream)
+	*own = a.streams.add(&stream{q: q})
+	q.Handle = uint64(*own)
 	return q, Success
+}
+
+// ThreadEnd is to be called when a thread of the program ends: its per-thread default streams go when their work is done.
+func (a *API) ThreadEnd(t *Thread) {
+	for i, h := range t.Streams {
+		if x := a.streams.remove(h); x != nil {
+			a.forgetStream(x)
+			_ = x.q.Destroy()
+		}
+		t.Streams[i] = 0
+	}
 }
 
 // StreamCreate makes a stream; mask restricts it to compute units. A mask without any unit is none.

@@ -15,6 +15,7 @@ package hipabi
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct { uint32_t x, y, z; } pumice_dim3;
 typedef struct { size_t w, h, d; } pumice_extent;
@@ -23,7 +24,16 @@ typedef struct { void *p; size_t pitch, xs, ys; } pumice_pitched;
 // The state itself is in the heap: a library that is opened late gets little thread-local storage.
 static __thread void *thread_state;
 static pthread_key_t thread_key;
-static void make_key(void) { pthread_key_create(&thread_key, free); }
+extern void pumice_hip_thread_end(void *);
+static pid_t thread_owner; // a child of fork that ends has none of Go's threads
+static void end_thread(void *state) {
+    if (getpid() == thread_owner) pumice_hip_thread_end(state);
+    free(state);
+}
+static void make_key(void) {
+    thread_owner = getpid();
+    pthread_key_create(&thread_key, end_thread);
+}
 static void *pumice_hip_thread(void) {
     if (!thread_state) {
         static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -107,6 +117,11 @@ func ptr(a uint64) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&a)
 
 // at is a structure of C at an address, nil for 0.
 func at[T any](p uintptr) *T { return (*T)(ptr(uint64(p))) }
+
+// pumice_hip_thread_end is called when a thread ends that has called HIP.
+//
+//export pumice_hip_thread_end
+func pumice_hip_thread_end(state unsafe.Pointer) { api().ThreadEnd((*hip.Thread)(state)) }
 
 func thread() *hip.Thread { return (*hip.Thread)(C.pumice_hip_thread()) }
 
