@@ -68,6 +68,9 @@ func (a *API) ModuleGetTexRef(out *uintptr, m uintptr, name string) Error {
 	if err != nil {
 		return a.fromErr(err)
 	}
+	if n != uint64(unsafe.Sizeof(textureReference{})) { // another kind of variable
+		return ErrNotFound
+	}
 	o, err := x.dev.NewObject()
 	if err != nil {
 		return a.fromErr(err)
