@@ -60,7 +60,8 @@ int main(int argc, char **argv) {
     hsa_code_object_reader_t reader = {0}, rubbish = {0};
     hsa_executable_t exe = {0};
     hsa_executable_symbol_t symbol = {0};
-    (void)u16, (void)u64, (void)text, (void)words, (void)table, (void)p, (void)signal2, (void)queue2, (void)info, (void)reader, (void)symbol;
+    hsa_amd_ipc_memory_t ipc;
+    (void)u16, (void)u64, (void)text, (void)words, (void)table, (void)p, (void)signal2, (void)queue2, (void)info, (void)reader, (void)symbol, (void)ipc;
     if (from > 4) NEED(hsa_init());
 
 #define SETUP                                                                                                           \
