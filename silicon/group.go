@@ -61,9 +61,11 @@ const fuel = 1 << 15
 
 // turn runs each wave until it waits or its fuel is out, and when all have ended the next work-group of g's share.
 func (g *group) turn(e engine.Worker) outcome {
-	h, _ := e.(engine.Holder)
+	h := hold{}
+	h.worker, _ = e.(engine.Holder)
+	defer h.drop()
 	for {
-		o := g.once(e, h)
+		o := g.once(e, &h)
 		if o != groupFinished {
 			return o
 		}
@@ -77,8 +79,28 @@ func (g *group) turn(e engine.Worker) outcome {
 	}
 }
 
+// hold is the hold of a worker on the address space of the waves that it runs one after the other.
+type hold struct {
+	worker engine.Holder // nil: it has none
+	on     bool
+}
+
+func (h *hold) take(s *mem.Space) {
+	if h.worker != nil && !h.on {
+		h.worker.Hold(s)
+		h.on = true
+	}
+}
+
+func (h *hold) drop() {
+	if h.on {
+		h.worker.Release()
+		h.on = false
+	}
+}
+
 // once is the turn of one work-group.
-func (g *group) once(e engine.Worker, h engine.Holder) outcome {
+func (g *group) once(e engine.Worker, h *hold) outcome {
 	if g.fresh {
 		clear(g.untold)
 		clear(g.waits)
@@ -90,7 +112,6 @@ func (g *group) once(e engine.Worker, h engine.Holder) outcome {
 		yields := false
 		g.flushes = k.vm.flushes.Load()
 		g.released()
-		held := false
 		for i := range g.n {
 			if g.down {
 				i = g.n - 1 - i
@@ -100,19 +121,12 @@ func (g *group) once(e engine.Worker, h engine.Holder) outcome {
 			}
 			w := &g.waves[i]
 			w.Fuel = fuel
-			if h != nil && !held {
-				h.Hold(w.Space)
-				held = true
-			}
+			h.take(w.Space)
 			x := e.Run(w)
-			if held && (x != ir.ExitEndPgm && x != ir.ExitBarrier || halted(w)) {
-				h.Release() // what follows may flush
-				held = false
+			if x != ir.ExitEndPgm && x != ir.ExitBarrier || halted(w) {
+				h.drop() // what follows may flush
 			}
 			yields = g.exit(e, i, x) || yields
-		}
-		if held {
-			h.Release()
 		}
 		g.down = !g.down
 		if g.live == 0 {

@@ -33,7 +33,8 @@ type machine struct {
 	frame []byte
 	tlb   *mem.TLB
 	slow  slowPath
-	tried uint64 // page that refill looked up last
+	space *mem.Space // whose apertures the frame holds
+	tried uint64     // page that refill looked up last
 
 	sampler *Sampler // nil without one
 	page    int      // its page for this machine
@@ -57,7 +58,7 @@ func (m *machine) needFrame(n int) error {
 	if m.frame != nil {
 		rt.Free(m.frame)
 	}
-	m.frame = b
+	m.frame, m.space = b, nil
 	if m.sampler != nil {
 		if err := m.sampler.share(m.page, unsafe.Pointer(&b[0])); err != nil {
 			return fmt.Errorf("jit: the sampler's page: %w", err)
@@ -136,11 +137,17 @@ func (m *machine) execute(w *wave.Wave, p *installed, b int) ir.Exit {
 	at := p.code.Addr() + uintptr(p.Entry[b])
 	frame := unsafe.Pointer(&m.frame[0])
 	w.TLB = uint64(uintptr(unsafe.Pointer(&m.tlb.Entries[0])))
-	*(*uint64)(unsafe.Add(frame, frameShared)) = aperture(w.Space.SharedBase)
-	*(*uint64)(unsafe.Add(frame, framePrivate)) = aperture(w.Space.PrivateBase)
-	running, slow := (*uint32)(unsafe.Add(frame, frameFunc)), (*uint32)(unsafe.Add(frame, frameSlow))
-	*running = p.ID
-	defer func() { *running = 0 }()
+	if m.space != w.Space {
+		m.space = w.Space
+		*(*uint64)(unsafe.Add(frame, frameShared)) = aperture(w.Space.SharedBase)
+		*(*uint64)(unsafe.Add(frame, framePrivate)) = aperture(w.Space.PrivateBase)
+	}
+	slow := (*uint32)(unsafe.Add(frame, frameSlow))
+	if m.sampler != nil {
+		running := (*uint32)(unsafe.Add(frame, frameFunc))
+		*running = p.ID
+		defer func() { *running = 0 }()
+	}
 	for {
 		*slow = 0
 		switch rt.Enter(at, w.Base, frame, 0, p.MXCSR) {

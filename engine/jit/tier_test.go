@@ -47,6 +47,7 @@ func TestLarge(t *testing.T) {
 				t.Fatal("it did not compile")
 			}
 		case 2:
+			g.w.Space = rigs[1].w.Space // whose code is compiled
 			exits[n] = kj.Run(g.w)
 		}
 		rigs[n] = g
