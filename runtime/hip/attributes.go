@@ -74,7 +74,8 @@ var attributes = map[int32]func(p *Props) int32{
 	83:    func(p *Props) int32 { return int32(p.TotalConstMem) },                     // TotalConstantMemory
 	85:    func(p *Props) int32 { return 1 },                                          // UnifiedAddressing
 	87:    func(p *Props) int32 { return p.WarpSize },                                 // WarpSize
-	88:    func(p *Props) int32 { return 0 },                                          // MemoryPoolsSupported
+	88:    func(p *Props) int32 { return 1 },                                          // MemoryPoolsSupported
+	89:    func(p *Props) int32 { return 1 },                                          // VirtualMemoryManagementSupported
 	10000: func(p *Props) int32 { return p.ClockInstructionRate },                     // ClockInstructionRate
 	10002: func(p *Props) int32 { return int32(p.MaxSharedMemoryPerMultiProcessor) },  // MaxSharedMemoryPerMultiprocessor
 	10003: func(p *Props) int32 { return p.GCNArch },                                  // GcnArch

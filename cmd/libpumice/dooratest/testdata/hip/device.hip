@@ -47,5 +47,12 @@ int main() {
     WANT(hdp[0], props.hdpMemFlushCntl);
     WANT(hdp[1], &props);
     WANT(props.arch.hasSyncThreadsExt, __HIP_ARCH_HAS_SYNC_THREAD_EXT__);
+
+    // Pools and virtual memory management are there; the second has no name in the header of HIP 5.2.
+    int has = 0;
+    DO(hipDeviceGetAttribute(&has, hipDeviceAttribute_t(88), 0));
+    WANT(has, 1);
+    DO(hipDeviceGetAttribute(&has, hipDeviceAttribute_t(89), 0));
+    WANT(has, 1);
     return finish();
 }
