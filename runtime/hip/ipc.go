@@ -10,14 +10,13 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/pumice-gpu/pumice/runtime/clr"
-	"github.com/pumice-gpu/pumice/runtime/hsa"
 )
 
 // Sharing with other processes: memory by a handle that names the allocation, events by a page of memory that all of them map.
 
 // ipcMem is hipIpcMemHandle_t.
 type ipcMem struct {
-	Handle hsa.SharedHandle
+	Handle clr.SharedHandle
 	Size   uint64
 	Offset uint64
 	PID    uint64

@@ -2,7 +2,6 @@ package hip
 
 import (
 	"github.com/pumice-gpu/pumice/runtime/clr"
-	"github.com/pumice-gpu/pumice/runtime/hsa"
 )
 
 // Managed memory is at one address for host and devices, and its pages move to who uses them. Advice says where pages should be, who may use them where they are, and how
@@ -54,19 +53,19 @@ func (a *API) managedRange(p uintptr, size uint64) (m *clr.Memory, _ Error) {
 }
 
 // advice is what each value of hipMemoryAdvise sets; the agent is filled in.
-var advice = map[int32]hsa.SVMAttribute{
-	1:   {Attr: hsa.SVMReadMostly, Value: 1},
-	2:   {Attr: hsa.SVMReadMostly, Value: 0},
-	3:   {Attr: hsa.SVMPreferredLocation},
-	4:   {Attr: hsa.SVMPreferredLocation},
-	5:   {Attr: hsa.SVMAccessibleInPlace},
-	6:   {Attr: hsa.SVMAccessible},
-	100: {Attr: hsa.SVMGlobalFlag, Value: 1},
-	101: {Attr: hsa.SVMGlobalFlag, Value: 0},
+var advice = map[int32]clr.SVMAttribute{
+	1:   {Attr: clr.SVMReadMostly, Value: 1},
+	2:   {Attr: clr.SVMReadMostly, Value: 0},
+	3:   {Attr: clr.SVMPreferredLocation},
+	4:   {Attr: clr.SVMPreferredLocation},
+	5:   {Attr: clr.SVMAccessibleInPlace},
+	6:   {Attr: clr.SVMAccessible},
+	100: {Attr: clr.SVMGlobalFlag, Value: 1},
+	101: {Attr: clr.SVMGlobalFlag, Value: 0},
 }
 
 // agentOf is the agent of a device number; -1 is the CPU.
-func (a *API) agentOf(device int32) (*hsa.Agent, Error) {
+func (a *API) agentOf(device int32) (*clr.Agent, Error) {
 	if device == cpuDevice {
 		return a.rt.HSA.CPU(), Success
 	}
@@ -103,7 +102,7 @@ func (a *API) MemAdvise(t *Thread, p uintptr, size uint64, what, device int32) E
 		//fidelity: approximate hipMemAdvise: on a system where a GPU has no shared virtual memory, managed memory does not migrate and advice has no effect
 		return Success
 	}
-	if err := a.rt.HSA.SVMSet(uint64(p), size, []hsa.SVMAttribute{x}); err != nil {
+	if err := a.rt.HSA.SVMSet(uint64(p), size, []clr.SVMAttribute{x}); err != nil {
 		a.fromErr(err)
 		return ErrInvalidValue
 	}
@@ -167,10 +166,10 @@ func (a *API) MemRangeGetAttributes(list []RangeQuery, p uintptr, size uint64) E
 	if e != Success {
 		return e
 	}
-	ask := []hsa.SVMAttribute{{Attr: hsa.SVMReadMostly}, {Attr: hsa.SVMPreferredLocation}, {Attr: hsa.SVMPrefetchLocation}, {Attr: hsa.SVMGlobalFlag}}
+	ask := []clr.SVMAttribute{{Attr: clr.SVMReadMostly}, {Attr: clr.SVMPreferredLocation}, {Attr: clr.SVMPrefetchLocation}, {Attr: clr.SVMGlobalFlag}}
 	const who = 4
 	for _, d := range a.devices() {
-		ask = append(ask, hsa.SVMAttribute{Attr: hsa.SVMAccessQuery, Agent: d.Agent})
+		ask = append(ask, clr.SVMAttribute{Attr: clr.SVMAccessQuery, Agent: d.Agent})
 	}
 	if m == nil || m.Shared {
 		if err := a.rt.HSA.SVMGet(uint64(p), size, ask); err != nil {
@@ -178,7 +177,7 @@ func (a *API) MemRangeGetAttributes(list []RangeQuery, p uintptr, size uint64) E
 			return ErrInvalidValue
 		}
 	}
-	number := func(x *hsa.Agent) int32 {
+	number := func(x *clr.Agent) int32 {
 		if x == nil {
 			return invalidDevice
 		}
@@ -206,7 +205,7 @@ func (a *API) MemRangeGetAttributes(list []RangeQuery, p uintptr, size uint64) E
 		case rangeAccessedBy:
 			n := uint64(0)
 			for _, y := range ask[who:] {
-				if y.Attr == hsa.SVMAccessibleInPlace && n < x.Size/4 {
+				if y.Attr == clr.SVMAccessibleInPlace && n < x.Size/4 {
 					put(n, number(y.Agent))
 					n++
 				}

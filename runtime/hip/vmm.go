@@ -2,7 +2,6 @@ package hip
 
 import (
 	"github.com/pumice-gpu/pumice/runtime/clr"
-	"github.com/pumice-gpu/pumice/runtime/hsa"
 )
 
 // Virtual memory management: a program reserves addresses, creates memory, maps the one at the other, and says which devices may use it.
@@ -48,7 +47,7 @@ func (a *Allocation) write(p uintptr, layout int) {
 // physical is a hipMemGenericAllocationHandle_t.
 type physical struct {
 	handle uintptr
-	h      *hsa.Physical
+	h      *clr.Physical
 	prop   Allocation
 	layout int
 	d      *clr.Device
@@ -67,7 +66,7 @@ func (a *API) MemGranularity(out *uint64, prop uintptr, option int32) Error {
 	if e != Success {
 		return e
 	}
-	*out = d.Agent.Pool(hsa.PoolCoarseGrained).VMemGranule(option == 1)
+	*out = d.VRAM().VMemGranule(option == 1)
 	return Success
 }
 
@@ -90,7 +89,7 @@ func (a *API) MemAddressReserve(out *uintptr, size, align uint64, hint uintptr, 
 	if len(a.devices()) == 0 {
 		return a.noDevice()
 	}
-	if size == 0 || size%hsa.Granule != 0 || align&(align-1) != 0 {
+	if size == 0 || size%clr.Granule != 0 || align&(align-1) != 0 {
 		return ErrOutOfMemory // as AMD's runtime says
 	}
 	va, err := a.rt.HSA.ReserveAddress(uint64(hint), size, align)
@@ -131,10 +130,10 @@ func (a *API) MemCreate(out *uintptr, size uint64, prop uintptr, flags uint64) E
 	if total, _ := d.Agent.Node.LocalMemory(); size > total {
 		return ErrOutOfMemory
 	}
-	if size%hsa.Granule != 0 {
+	if size%clr.Granule != 0 {
 		return ErrInvalidValue
 	}
-	h, err := d.Agent.Pool(hsa.PoolCoarseGrained).CreatePhysical(size)
+	h, err := d.VRAM().CreatePhysical(size)
 	if err != nil {
 		return ErrOutOfMemory
 	}
@@ -271,7 +270,7 @@ func (a *API) MemSetAccess(p uintptr, size uint64, descs []AccessDesc) Error {
 	}
 	for _, x := range descs {
 		d := a.devices()[x.Location.ID]
-		if err := a.rt.HSA.SetAccess(uint64(p), size, d.Agent, hsa.Access(x.Flags)); err != nil {
+		if err := a.rt.HSA.SetAccess(uint64(p), size, d.Agent, clr.Access(x.Flags)); err != nil {
 			return ErrInvalidValue
 		}
 	}
