@@ -130,17 +130,20 @@ test-isa:
 lint:
 	@bad=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$bad" ]; then echo "gofmt would change:"; echo "$$bad"; exit 1; fi
 	$(GO) vet ./...
+	GOARCH=arm64 $(GO) build -o /dev/null ./cmd/pumice
 	$(GO) run $(STATICCHECK) ./...
 
 ## fuzz-short     every fuzz target for FUZZTIME
 fuzz-short:
 	scripts/fuzz-short $(FUZZTIME)
 
-## nightly        random programs on both engines for NIGHTLY of CPU time (12h), then every fuzz target for five minutes,
+## nightly        random programs on both engines for NIGHTLY of CPU time (12h), a million operations of shared virtual
+##                memory on each driver, then every fuzz target for five minutes,
 ##                then all examples at -O0 on the newer chips, and test-isa
 NIGHTLY ?= 12h
 nightly:
 	NIGHTLY_CPU=$(NIGHTLY) $(GO) test ./engine/jit -v -count 1 -timeout 0 -run '^TestNightly$$'
+	PUMICE_SVM_OPS=1000000 $(GO) test ./kernel/svmsim -count 1 -timeout 0 -run 'TestNoByteIsLost|TestEnginesAgree'
 	scripts/fuzz-short 5m
 	$(MAKE) test-newer NEWER_O0="$(filter-out $(images),$(newer))"
 	$(MAKE) test-isa

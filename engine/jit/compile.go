@@ -136,6 +136,12 @@ type compiler struct {
 // compilers are those that have nothing to do: their memory is used again.
 var compilers = sync.Pool{New: func() any { return new(compiler) }}
 
+// wide tells whether this machine has what the code generator emits of AVX-512.
+var wide = rt.CPU.AVX512 && rt.CPU.POPCNTD && rt.CPU.VBMI2 && rt.CPU.GFNI
+
+// hostAVX2 tells whether code for this machine is to be lowered to AVX2.
+var hostAVX2 = !wide
+
 // Compile makes machine code for f.
 func Compile(f *ir.Func) (*Program, error) {
 	return CompileWith(f, Options{AVX2: hostAVX2})

@@ -23,12 +23,6 @@ import (
 // Supported tells whether this machine can run compiled code.
 func Supported() bool { return wide || rt.CPU.AVX2 }
 
-// wide tells whether this machine has what the code generator emits of AVX-512.
-var wide = rt.CPU.AVX512 && rt.CPU.POPCNTD && rt.CPU.VBMI2 && rt.CPU.GFNI
-
-// hostAVX2 tells whether code for this machine is to be lowered to AVX2.
-var hostAVX2 = !wide
-
 // sliceFuel is how many guest instructions run before the Go runtime gets its turn: about 100 µs.
 const sliceFuel = 20_000
 
