@@ -31,8 +31,8 @@ type svmGPU struct {
 	pd   *pdd
 	svm  *svm.SVM
 	resv *fence.Resv
-	// moved counts what a prefetch has moved: KFD tells of the call, not of each of our ranges.
-	moved atomic.Int64
+	// prefetch is the call under way, until the first page moves: KFD tells of the call, not of each of our ranges.
+	prefetch atomic.Pointer[string]
 }
 
 // newSVMEngine makes the engine: migrating if the system lets us.
@@ -132,12 +132,12 @@ func (l *svmLive) set(_, _ uint64, attrs []kfd.SVMAttribute, pieces []svmPiece) 
 			if (x.now.access|x.now.inPlace)&pd.bit() == 0 && (x.old.access|x.old.inPlace)&pd.bit() == 0 {
 				continue
 			}
-			began := clock(unix.CLOCK_BOOTTIME)
-			g.moved.Store(0)
-			err := g.svm.SetAttrs(x.start, x.end-x.start, translate(pd, x.now, l.p.xnack, prefetch))
-			if prefetch && g.moved.Load() > 0 {
-				g.prefetched(began, x, err)
+			end := func(error) {}
+			if prefetch {
+				end = g.beginPrefetch(x)
 			}
+			err := g.svm.SetAttrs(x.start, x.end-x.start, translate(pd, x.now, l.p.xnack, prefetch))
+			end(err)
 			if err != nil {
 				return errno(err)
 			}
@@ -146,17 +146,21 @@ func (l *svmLive) set(_, _ uint64, attrs []kfd.SVMAttribute, pieces []svmPiece) 
 	return nil
 }
 
-// prefetched tells SMI clients of a prefetch that has moved pages.
-func (g *svmGPU) prefetched(began uint64, x svmPiece, err error) {
+// beginPrefetch tells SMI clients of a prefetch, if it moves pages; the function that it returns tells of its end.
+func (g *svmGPU) beginPrefetch(x svmPiece) (end func(error)) {
 	n := g.pd.node
 	from, to := uint32(0), n.id
 	if x.now.prefetch != n.id {
 		from, to = n.id, 0
 	}
 	at := fmt.Sprintf("-%d @%x(%x) %x->%x", g.live.p.drv.cfg.PID, x.start>>mm.PageShift, (x.end-x.start)>>mm.PageShift, from, to)
-	t := kfd.MigrateTriggerPrefetch
-	n.smi.send(kfd.SMIEventMigrateStart, fmt.Sprintf("%d %s %x:%x %d\n", began, at, x.now.prefetch, x.now.preferred, t))
-	n.smi.send(kfd.SMIEventMigrateEnd, fmt.Sprintf("%d %s %d %d\n", clock(unix.CLOCK_BOOTTIME), at, t, code(err)))
+	start := fmt.Sprintf("%d %s %x:%x %d\n", clock(unix.CLOCK_BOOTTIME), at, x.now.prefetch, x.now.preferred, kfd.MigrateTriggerPrefetch)
+	g.prefetch.Store(&start)
+	return func(err error) {
+		if g.prefetch.Swap(nil) == nil { // it was told
+			n.smi.send(kfd.SMIEventMigrateEnd, fmt.Sprintf("%d %s %d %d\n", clock(unix.CLOCK_BOOTTIME), at, kfd.MigrateTriggerPrefetch, code(err)))
+		}
+	}
 }
 
 // code is an error as SMI messages have it.
@@ -291,15 +295,18 @@ func (g *svmGPU) event(e svm.Event) {
 	if d.OnSVM != nil {
 		d.OnSVM(n.id, e)
 	}
+	if e.Kind != svm.EvMap && e.Kind != svm.EvFault {
+		// Pages of a prefetch begin to move: before anything else is told of it.
+		if start := g.prefetch.Swap(nil); start != nil {
+			n.smi.send(kfd.SMIEventMigrateStart, *start)
+		}
+	}
 	head := fmt.Sprintf("%d -%d", clock(unix.CLOCK_BOOTTIME), d.cfg.PID)
 	pages := (e.End - e.Start) >> mm.PageShift
 	migrate := func(from, to uint32) {
 		t := kfd.MigrateTriggerPageFaultGPU // also for what only Pumice's driver does: realignment
 		switch e.Cause {
 		case "prefetch":
-			if e.Err == nil {
-				g.moved.Add(1)
-			}
 			return
 		case "ioctl":
 			t = kfd.MigrateTriggerPrefetch

@@ -228,6 +228,9 @@ func ops(t *testing.T, def int) int {
 		}
 		return n
 	}
+	if testing.Short() {
+		return def / 10
+	}
 	return def
 }
 
@@ -238,7 +241,7 @@ func TestNoByteIsLostKFD(t *testing.T) {
 			t.Run(fmt.Sprintf("xnack=%v/gpus=%d", xnack, gpus), func(t *testing.T) {
 				cfg := small(svmsim.Config{Engine: svmsim.KFD, GPUs: gpus, XNACK: xnack, Policy: svm.EvictFence, SameHive: gpus > 1})
 				const steps = 50
-				if f := sched.Explore(rand.Uint64()%1e9, max(ops(t, 8000)/(4*4*steps), 1), sched.SimConfig{}, everything(cfg, steps)); f != nil {
+				if f := sched.Explore(rand.Uint64()%1e9, max(ops(t, 50_000)/(4*4*steps), 1), sched.SimConfig{}, everything(cfg, steps)); f != nil {
 					t.Fatal(f)
 				}
 			})
@@ -253,7 +256,7 @@ func TestNoByteIsLost(t *testing.T) {
 				t.Run(fmt.Sprintf("xnack=%v/gpus=%d/policy=%d", xnack, gpus, policy), func(t *testing.T) {
 					cfg := small(svmsim.Config{GPUs: gpus, XNACK: xnack, Policy: policy, SameHive: gpus > 1})
 					const steps = 50
-					if f := sched.Explore(rand.Uint64()%1e9, max(ops(t, 8000)/(8*4*steps), 1), sched.SimConfig{}, everything(cfg, steps)); f != nil {
+					if f := sched.Explore(rand.Uint64()%1e9, max(ops(t, 50_000)/(8*4*steps), 1), sched.SimConfig{}, everything(cfg, steps)); f != nil {
 						t.Fatal(f)
 					}
 				})
