@@ -24,8 +24,48 @@ type cooperative struct {
 	init uint64 // kernel object that sets GWS resource 0; 0 where there is none. Set by once
 }
 
+// MultiGrid is the part of a launch in a cooperative launch on several devices.
+type MultiGrid struct {
+	Sync   uint64 // address of two words, 0 at first, where the devices meet
+	ID     uint32 // of this device's grid
+	Grids  uint32
+	Before uint64 // work-items of the grids in front
+	All    uint64 // work-items of all grids
+}
+
+// multiGrids is memory of the host where the devices of launches meet; a launch takes the next place.
+type multiGrids struct {
+	mu   sync.Mutex
+	mem  *Memory // guarded by mu
+	next uint64  // guarded by mu
+}
+
+// MultiGridSync returns a place for the devices of one cooperative launch to meet at. It is used again after as many launches as there are places.
+func (r *Runtime) MultiGridSync() (uint64, error) {
+	const size, line = 64 << 10, 64
+	g := &r.grids
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.mem == nil {
+		m, err := r.Devices[0].AllocHost(size, HostMemory, true)
+		if err != nil {
+			return 0, err
+		}
+		g.mem = m
+	}
+	off := g.next % size
+	g.next += line
+	clear(g.mem.Bytes()[off : off+line])
+	return g.mem.Ptr + off, nil
+}
+
 // gridInfo is what hidden_multigrid_sync_arg points at (struct mg_info). Of a launch on one device only the last two count.
 const (
+	gridInfoSync   = 0 // address of the words where devices meet
+	gridInfoID     = 8
+	gridInfoGrids  = 12
+	gridInfoBefore = 16
+	gridInfoAll    = 24
 	// Two words at offset 32 are where the groups meet, both 0 at first: arrivals in bits 15:0 and rounds above; unused.
 	gridInfoCount = 40 // work-groups
 )
@@ -148,7 +188,14 @@ func (q *HostQueue) launchCooperative(k *Kernel, l *Launch, extra []*Event, heap
 	binary.LittleEndian.PutUint32(m.b[info+gridInfoCount:], uint32(l.groups()))
 	run := *l
 	run.gridSync = 1
-	if syncsInMemory(q.dev.processor()) {
+	if g := l.Multi; g != nil {
+		binary.LittleEndian.PutUint64(m.b[info+gridInfoSync:], g.Sync)
+		binary.LittleEndian.PutUint32(m.b[info+gridInfoID:], g.ID)
+		binary.LittleEndian.PutUint32(m.b[info+gridInfoGrids:], g.Grids)
+		binary.LittleEndian.PutUint64(m.b[info+gridInfoBefore:], g.Before)
+		binary.LittleEndian.PutUint64(m.b[info+gridInfoAll:], g.All)
+	}
+	if syncsInMemory(q.dev.processor()) || l.Multi != nil {
 		run.gridSync = m.addr + info
 	}
 	if c.init != 0 {

@@ -20,6 +20,9 @@ type Runtime struct {
 	hooks   Hooks
 
 	memory sync.Map // *hsa.Memory to *Memory
+	grids  multiGrids
+
+	objects atomic.Uint64 // the last Memory.ID
 
 	mu       sync.Mutex
 	programs map[*Program]bool // guarded by mu

@@ -94,7 +94,8 @@ type Launch struct {
 	Cooperative bool // all groups run at the same time, and can wait for each other
 	AnyOrder    bool // not ordered after the commands in front
 
-	gridSync uint64 // hidden_multigrid_sync_arg; 0 unless cooperative
+	Multi    *MultiGrid // of a cooperative launch on several devices
+	gridSync uint64     // hidden_multigrid_sync_arg; 0 unless cooperative
 }
 
 // check refuses what the device would answer with a queue error, which ends the queue.

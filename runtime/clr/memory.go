@@ -31,6 +31,7 @@ type Memory struct {
 	Host   uint64
 	Size   uint64
 	Flags  uint32 // of the API that made it, for queries
+	ID     uint64 // counts memory objects from 1
 	Mapped bool   // a mapping of virtual memory management, which Free does not free
 
 	Attached bool // memory of another process
@@ -132,7 +133,7 @@ func (d *Device) shared(h *hsa.Memory) (*Memory, error) {
 		return nil, allocError(err)
 	}
 	m := &Memory{Kind: ManagedMemory, Device: d, Ptr: h.Addr, Host: h.Host, Size: h.Size, Shared: true, mem: h}
-	r.memory.Store(h, m)
+	r.allocated(h, m)
 	return m, nil
 }
 
@@ -277,7 +278,7 @@ func (d *Device) Write(addr uint64, b []byte) error {
 // AdoptMapping makes a memory object of a mapping of virtual memory management.
 func (d *Device) AdoptMapping(h *hsa.Memory) *Memory {
 	m := &Memory{Kind: DeviceMemory, Device: d, Ptr: h.Addr, Host: h.Host, Size: h.Size, Mapped: true, mem: h}
-	d.rt.memory.Store(h, m)
+	d.rt.allocated(h, m)
 	return m
 }
 
@@ -302,7 +303,7 @@ func (d *Device) Attach(h hsa.SharedHandle, size uint64) (*Memory, error) {
 		return nil, allocError(err)
 	}
 	m := &Memory{Kind: DeviceMemory, Device: d, Ptr: hm.Addr, Host: hm.Host, Size: min(size, hm.Size), Attached: true, mem: hm}
-	d.rt.memory.Store(hm, m)
+	d.rt.allocated(hm, m)
 	return m, nil
 }
 

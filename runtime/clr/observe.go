@@ -46,7 +46,9 @@ func (l *LaunchInfo) Pointers() []uint64 {
 // SetHooks sets what looks on.
 func (r *Runtime) SetHooks(h Hooks) { r.hooks = h }
 
+// allocated enters a new memory object.
 func (r *Runtime) allocated(h any, m *Memory) {
+	m.ID = r.objects.Add(1)
 	r.memory.Store(h, m)
 	if f := r.hooks.Allocated; f != nil {
 		f(m)

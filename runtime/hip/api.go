@@ -220,6 +220,11 @@ func pointer(a uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointe
 
 func bytesAt(a uintptr, n int) []byte { return unsafe.Slice((*byte)(pointer(a)), n) }
 
+// structBytes is the memory of a structure.
+func structBytes[T any](x *T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(x)), unsafe.Sizeof(*x))
+}
+
 // cstring reads a C string; at most max bytes.
 func cstring(a uintptr) string {
 	const max = 1 << 16

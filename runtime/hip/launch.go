@@ -32,6 +32,7 @@ type Launch struct {
 	Items       bool    // Grid is in work-items (hipExtModuleLaunchKernel)
 	Args        uintptr // void**, one pointer for each argument
 	Extra       uintptr // void**, HIP_LAUNCH_PARAM_*; instead of Args
+	Packed      []byte  // the arguments as they lie in memory; instead of both
 	Shared      uint32
 	Stream      uintptr
 	Start, Stop uintptr // events
@@ -126,6 +127,8 @@ func (a *API) resolve(f *function, l *Launch, d *clr.Device) (*clr.Kernel, clr.L
 		c.Grid = clr.Dim3{X: uint32(gx), Y: uint32(gy), Z: uint32(gz)}
 	}
 	switch {
+	case l.Packed != nil:
+		c.Packed = l.Packed
 	case l.Extra != 0 && l.Args != 0:
 		return nil, c, ErrInvalidValue
 	case l.Extra != 0:
@@ -202,9 +205,10 @@ func packed(extra uintptr) ([]byte, Error) {
 
 // module is a hipModule_t.
 type module struct {
-	prog *clr.Program
-	dev  *clr.Device
-	fns  []uintptr
+	prog   *clr.Program
+	dev    *clr.Device
+	handle uintptr
+	fns    []uintptr
 }
 
 // ModuleLoad loads a file; ModuleLoadData an image in memory.
@@ -254,7 +258,9 @@ func (a *API) moduleLoad(t *Thread, out *uintptr, b []byte) Error {
 		_ = p.Unload()
 		return a.fromErr(err)
 	}
-	*out = a.modules.add(&module{prog: p, dev: d})
+	m := &module{prog: p, dev: d}
+	m.handle = a.modules.add(m)
+	*out = m.handle
 	return Success
 }
 
@@ -359,7 +365,13 @@ func (a *API) kernelOf(t *Thread, fn uintptr) (*clr.Kernel, Error) {
 	if f == nil {
 		return nil, ErrInvalidHandle
 	}
-	d := f.mod.dev
+	d, e := a.device(t)
+	if e != Success {
+		return nil, e
+	}
+	if f.mod != nil {
+		d = f.mod.dev
+	}
 	k, err := a.kernel(f, d)
 	if err != nil {
 		return nil, a.fromErr(err)

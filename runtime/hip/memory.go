@@ -82,7 +82,7 @@ func (a *API) Free(t *Thread, p uintptr) Error {
 		return e
 	}
 	m := a.rt.Find(uint64(p))
-	if m == nil || m.Ptr != uint64(p) || m.Kind == clr.RegisteredMemory || m.Mapped || m.Attached {
+	if m == nil || m.Ptr != uint64(p) || m.Kind == clr.RegisteredMemory || m.Mapped || m.Attached && !a.pooled(m) {
 		return ErrInvalidValue
 	}
 	if m.Kind == clr.HostMemory {

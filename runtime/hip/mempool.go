@@ -26,6 +26,8 @@ type pool struct {
 	def    bool // the device's own, which cannot be destroyed
 	gone   bool // destroyed; memory in use lives on
 
+	imported bool // another process's: it gives no memory
+
 	policy    [3]int32 // reuse: follow event dependencies, opportunistic, internal dependencies
 	threshold uint64
 	used      map[uint64]*poolBlock // by address
@@ -214,6 +216,9 @@ func (a *API) MallocAsync(t *Thread, out *uintptr, size uint64, h, s uintptr) Er
 			return e
 		}
 	}
+	if p.imported {
+		return ErrInvalidValue
+	}
 	ptr, e := a.allocate(p, size, q)
 	if e == Success {
 		*out = uintptr(ptr)
@@ -321,7 +326,7 @@ func (a *API) FreeAsync(t *Thread, ptr, s uintptr) Error {
 		return ErrInvalidValue
 	}
 	m := a.rt.Find(uint64(ptr))
-	if m == nil || m.Ptr != uint64(ptr) || m.Kind != clr.DeviceMemory || m.Mapped || m.Attached {
+	if m == nil || m.Ptr != uint64(ptr) || m.Kind != clr.DeviceMemory || m.Mapped || m.Attached && !a.pooled(m) {
 		return ErrInvalidValue
 	}
 	if a.capturing() {
@@ -383,6 +388,12 @@ func (a *API) freeToPool(q *clr.HostQueue, m *clr.Memory) (bool, Error) {
 	p.usedBytes -= m.Size
 	if b.q = q; q == nil {
 		b.q = p.d.NullQueue()
+	}
+	if p.imported {
+		// The memory is not to be used again: it is the other process's.
+		p.reserved -= m.Size
+		_, err := b.q.Host(func() error { a.rt.Discard(m); return nil })
+		return true, a.fromErr(err)
 	}
 	p.free = append(p.free, b)
 	if p.reserved > p.threshold {

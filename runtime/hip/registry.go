@@ -38,8 +38,9 @@ type function struct {
 	bin    *fatBinary
 	mod    *module
 
-	mu      sync.Mutex
-	kernels map[*clr.Device]*clr.Kernel // guarded by mu
+	mu       sync.Mutex
+	kernels  map[*clr.Device]*clr.Kernel // guarded by mu
+	bySymbol uintptr                     // handle that FunctionBySymbol gave out, 0 before; guarded by mu
 }
 
 // variable is a device variable with a host shadow.

@@ -53,7 +53,8 @@ func run(t *testing.T, dir, gpus, prog string, args ...string) (stdout, stderr s
 	return out.String(), errs.String(), err
 }
 
-// TestPrograms compiles and runs HIP programs that test one family of functions each. Their calls are of the header of HIP 5.2, or are declared by them.
+// TestPrograms compiles and runs HIP programs that test one family of functions each. Their calls are of the header of HIP 5.2, or are declared by them. Those whose name ends with 7
+// are linked with the library of HIP 7.
 func TestPrograms(t *testing.T) {
 	dir, lib := library(t)
 	if _, err := exec.LookPath("hipcc"); err != nil {
@@ -66,7 +67,10 @@ func TestPrograms(t *testing.T) {
 	for _, src := range sources {
 		name := strings.TrimSuffix(filepath.Base(src), ".hip")
 		t.Run(name, func(t *testing.T) {
-			prog := filepath.Join(t.TempDir(), name)
+			prog, lib := filepath.Join(t.TempDir(), name), lib
+			if strings.HasSuffix(name, "7") {
+				lib = strings.TrimSuffix(lib, "5") + "7"
+			}
 			if out, err := exec.Command("hipcc", "-std=c++17", "-O1", "-Wall", "-Wno-unused-function", "-Wno-unused-command-line-argument", "--offload-arch=gfx90a",
 				"-x", "hip", src, "-x", "none", lib, "-o", prog).CombinedOutput(); err != nil {
 				t.Fatalf("%v\n%s", err, out)
@@ -95,5 +99,21 @@ func TestDoorA(t *testing.T) {
 				t.Errorf("the missing function is not named once:\n%s", errs)
 			}
 		})
+	}
+}
+
+// Memory and signals of HSA in two processes.
+func TestHSAProcesses(t *testing.T) {
+	dir, _ := library(t)
+	if _, err := os.Stat("/usr/include/hsa/hsa.h"); err != nil {
+		missing(t, "no headers of HSA")
+	}
+	prog := filepath.Join(t.TempDir(), "hsaipc")
+	if out, err := exec.Command("gcc", "-O1", "-Wall", "-Werror", "testdata/hsaipc.c", filepath.Join(dir, "libhsa-runtime64.so.1"), "-o", prog).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	out, errs, err := run(t, dir, "mi210", prog)
+	if err != nil || out != "OK\n" {
+		t.Errorf("%v\n%s%s", err, out, errs)
 	}
 }

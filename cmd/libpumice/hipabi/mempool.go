@@ -87,3 +87,25 @@ func hipMemPoolSetAccess(pool, descs uintptr, n uint64) int32 {
 		return a.PoolSetAccess(pool, unsafe.Slice(at[hip.AccessDesc](descs), n))
 	})
 }
+
+//export hipMemPoolExportToShareableHandle
+func hipMemPoolExportToShareableHandle(out, pool uintptr, kind int32, flags uint32) int32 {
+	return call("hipMemPoolExportToShareableHandle", func(a *hip.API, _ *hip.Thread) hip.Error { return a.PoolExport(out, pool, kind, flags) })
+}
+
+//export hipMemPoolImportFromShareableHandle
+func hipMemPoolImportFromShareableHandle(out *uintptr, shared uintptr, kind int32, flags uint32) int32 {
+	return call("hipMemPoolImportFromShareableHandle", func(a *hip.API, _ *hip.Thread) hip.Error { return a.PoolImport(out, shared, kind, flags) })
+}
+
+//export hipMemPoolExportPointer
+func hipMemPoolExportPointer(data, p uintptr) int32 {
+	return call("hipMemPoolExportPointer", func(a *hip.API, _ *hip.Thread) hip.Error { return a.PoolExportPointer(data, p) })
+}
+
+//export hipMemPoolImportPointer
+func hipMemPoolImportPointer(out *uintptr, pool uintptr, data unsafe.Pointer) int32 {
+	return call("hipMemPoolImportPointer", func(a *hip.API, _ *hip.Thread) hip.Error {
+		return a.PoolImportPointer(out, pool, hip.IpcMemHandle(data))
+	})
+}
