@@ -259,6 +259,60 @@ func TestMapAgainAtTheSameAddress(t *testing.T) {
 	}
 }
 
+// TestMigrationWhileOthersUnmap brings pages home while another thread unmaps watched memory all the time: the kernel refuses calls meanwhile,
+// which must not cost a page.
+func TestMigrationWhileOthersUnmap(t *testing.T) {
+	s := space(t)
+	d := newDevice(s, 1024)
+	const pages, other = 64, 128
+	a, b := region(t, pages), region(t, other)
+	stop, done := make(chan bool), make(chan bool)
+	go func() {
+		defer close(done)
+		mem := *(*unsafe.Pointer)(unsafe.Pointer(&b))
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if _, err := unix.MmapPtr(-1, 0, mem, other*mm.PageSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_FIXED); err != nil {
+				continue
+			}
+			s.MmapLock().RLock()
+			_ = s.watch(b, b+other*mm.PageSize, true)
+			s.MmapLock().RUnlock()
+			for i := range other {
+				_ = unix.MunmapPtr(unsafe.Add(mem, i*mm.PageSize), mm.PageSize)
+			}
+		}
+	}()
+	var cpu uaccess.Process
+	went := 0
+	for round := range 100 {
+		for i := range uint64(pages) {
+			_ = cpu.Write(a+i*mm.PageSize, []byte{byte(round), byte(i)})
+		}
+		// Pages that will not go now are said to be busy: they stay.
+		if _, err := d.migrate(s, a, pages); err == nil {
+			went++
+		} else if err != mm.EBUSY {
+			t.Fatalf("round %d: %v", round, err)
+		}
+		for i := range uint64(pages) {
+			got := make([]byte, 2)
+			if err := cpu.Read(a+i*mm.PageSize, got); err != nil || got[0] != byte(round) || got[1] != byte(i) {
+				t.Fatalf("round %d page %d: %d %v", round, i, got, err)
+			}
+		}
+	}
+	close(stop)
+	<-done
+	if went == 0 {
+		t.Error("no page has migrated")
+	}
+}
+
 // TestEverythingAtOnce has threads read and write, pages migrate, evictions and unmaps, and loses no byte.
 func TestEverythingAtOnce(t *testing.T) {
 	s := space(t)

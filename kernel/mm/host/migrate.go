@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"time"
 	"unsafe"
 
 	"github.com/pumice-gpu/pumice/kernel/mm"
@@ -264,7 +265,7 @@ func (g *migration) moveOut() {
 
 // moveRun moves pages i to j, which lie in one chunk.
 func (g *migration) moveRun(i, j int) {
-	for tries := 0; i < j; {
+	for tries, waits := 0, 0; i < j; {
 		n, e := g.s.u.move(g.stageAt(i), g.va[i], uint64(j-i)<<mm.PageShift)
 		i += int(n >> mm.PageShift)
 		switch {
@@ -272,6 +273,8 @@ func (g *migration) moveRun(i, j int) {
 			return
 		case n > 0:
 			tries = 0
+		case waits < maxWaits && g.s.changing(e):
+			waits++
 		case tries < 3:
 			tries++
 			if e == unix.EBUSY { // shared with a child: make it ours
@@ -465,18 +468,29 @@ func (g *migration) putHome(pages []int) {
 	}
 }
 
+// changing reports that a call on the descriptor failed only because another thread's munmap, mremap or fork is under way, and waits a moment. The
+// kernel refuses all calls, wherever they go, until the reader has read that thread's message, however long this takes; to give a page up
+// then would lose its content.
+func (s *Space) changing(e unix.Errno) bool {
+	if e != unix.EAGAIN && e != unix.EINTR {
+		return false
+	}
+	s.world.Sleep(changeDelay)
+	return true
+}
+
+const (
+	changeDelay = 5 * time.Microsecond
+	maxWaits    = 10000 // of a page that may as well stay
+)
+
 // make has the kernel make n bytes of pages with the content of src. Pages whose VMA is gone are dropped.
 func (s *Space) make(to uint64, src unsafe.Pointer, n uint64) {
-	for tries := 0; n > 0; {
+	for n > 0 {
 		d, e := s.u.copy(to, src, n)
 		to, src, n = to+d, unsafe.Add(src, d), n-d
-		switch {
-		case n == 0 || d > 0:
-			tries = 0
-		case e == unix.EAGAIN && tries < 100: // the address space is changing
-			tries++
-		default:
-			to, src, n, tries = to+mm.PageSize, unsafe.Add(src, mm.PageSize), n-mm.PageSize, 0
+		if n > 0 && d == 0 && !s.changing(e) {
+			to, src, n = to+mm.PageSize, unsafe.Add(src, mm.PageSize), n-mm.PageSize
 		}
 	}
 }
@@ -484,21 +498,17 @@ func (s *Space) make(to uint64, src unsafe.Pointer, n uint64) {
 // place moves n bytes of staging pages to where they belong in the process. Pages whose VMA is gone are dropped; where rights do
 // not match, they are copied.
 func (s *Space) place(to, from, n uint64) {
-	for tries := 0; n > 0; {
+	for n > 0 {
 		d, e := s.u.move(to, from, n)
 		if e == 0 {
 			return
 		}
 		to, from, n = to+d, from+d, n-d
-		if d > 0 {
+		if d > 0 || s.changing(e) {
 			continue
 		}
-		if e == unix.EAGAIN && tries < 100 {
-			tries++
-			continue
-		}
-		_, _ = s.u.copy(to, unsafe.Pointer(&memory(from, mm.PageSize)[0]), mm.PageSize)
+		s.make(to, unsafe.Pointer(&memory(from, mm.PageSize)[0]), mm.PageSize)
 		s.stage.empty(from)
-		to, from, n, tries = to+mm.PageSize, from+mm.PageSize, n-mm.PageSize, 0
+		to, from, n = to+mm.PageSize, from+mm.PageSize, n-mm.PageSize
 	}
 }

@@ -528,7 +528,7 @@ func (s *Space) zeroAbsent(start, end uint64) {
 			a += n
 			if e == unix.EEXIST && n == 0 {
 				a += mm.PageSize
-			} else if e != 0 && n == 0 {
+			} else if e != 0 && n == 0 && !s.changing(e) {
 				return // not watched
 			}
 		}
