@@ -60,7 +60,7 @@ func run(args []string) error {
 	fs.StringVar(&c.root, "root", ".", "root of the repository")
 	fs.StringVar(&gpus, "gpus", "mi210,rx7900xtx", "profiles, comma-separated")
 	fs.StringVar(&engines, "engines", "jit,interp", "engines, comma-separated")
-	fs.StringVar(&c.rocm, "rocm", "system", "whose user space runs the HIP program: system or pumice")
+	fs.StringVar(&c.rocm, "rocm", "pumice", "whose user space runs the HIP program: system or pumice")
 	fs.StringVar(&c.cores, "cpus", "0", "CPUs to use, as taskset takes them: figures are per core with one")
 	if err := fs.Parse(args); err != nil {
 		return err
