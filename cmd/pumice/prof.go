@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"time"
@@ -73,48 +71,26 @@ func profile(stdout, stderr io.Writer, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	o, err := parseRun(p.run)
-	switch {
-	case err != nil:
-		return err
-	case o.program == "":
-		return usageErrorf("no program given")
-	case o.engine == "interp":
-		return usageErrorf("prof looks at compiled code: --engine interp runs none")
-	}
-	asJSON := o.json
-	o.json = o.json && o.trace // what is left of it is the trace's
-	path, err := findProgram(o.program)
+	w, err := watchProgram(stderr, p.run, func(o *runOptions) error {
+		if o.engine == "interp" {
+			return usageErrorf("prof looks at compiled code: --engine interp runs none")
+		}
+		return nil
+	}, machine.ProfileVariable, func(dir string) string { return dir })
 	if err != nil {
 		return err
 	}
-	if err := o.makeFiles(); err != nil {
-		return err
-	}
-	env, err := programEnv(os.Environ(), o)
-	if err != nil {
-		return err
-	}
-	dir, err := os.MkdirTemp("", "pumice-prof-")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	cmd := exec.Command(path, o.args...)
-	cmd.Args[0] = o.program
-	cmd.Env = append(env, machine.ProfileVariable+"="+dir)
-	// The profile is this command's output; the program's own stays apart from it.
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, stderr, stderr
+	defer func() { err = errors.Join(err, w.close()) }()
 	stop, done := make(chan struct{}), make(chan *prof.Samples)
-	go func() { done <- prof.Watch(dir, p.interval, stop) }()
-	status := wait(cmd)
+	go func() { done <- prof.Watch(w.dir, p.interval, stop) }()
+	status := w.run()
 	close(stop)
 	samples := <-done
-	r, err := samples.Report(dir, append([]string{o.program}, o.args...), p.interval)
+	r, err := samples.Report(w.dir, w.cmd.Args, p.interval)
 	if err != nil {
 		return errors.Join(status, fmt.Errorf("the profile: %w", err))
 	}
-	if asJSON {
+	if w.asJSON {
 		err = r.WriteJSON(stdout)
 	} else {
 		err = r.WriteText(stdout, p.top)
