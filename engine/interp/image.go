@@ -107,12 +107,16 @@ func (m *machine) badImage(err error) bool {
 	return false
 }
 
-func runImage(m *machine, in *inst) bool {
-	op := in.v.Aux.(*ir.Image)
-	k := m.mask(in.c[0])
+// beginImage returns the operation and its active lanes, and clears the result in all lanes.
+func (m *machine) beginImage(in *inst) (*ir.Image, uint64) {
 	for _, r := range in.x.regs {
 		clear(m.lanes(r)[:m.n])
 	}
+	return in.v.Aux.(*ir.Image), m.mask(in.c[0])
+}
+
+func runImage(m *machine, in *inst) bool {
+	op, k := m.beginImage(in)
 	if k == 0 {
 		return true
 	}
@@ -401,11 +405,7 @@ func (m *machine) gradientLOD(a *laneAddress, op *ir.Image, r *image.Resource, d
 }
 
 func runFormat(m *machine, in *inst) bool {
-	op := in.v.Aux.(*ir.Image)
-	k := m.mask(in.c[0])
-	for _, r := range in.x.regs {
-		clear(m.lanes(r)[:m.n])
-	}
+	op, k := m.beginImage(in)
 	if k == 0 {
 		return true
 	}

@@ -336,22 +336,18 @@ func (a *asm) dppCtrl() (uint32, bool) {
 	return 0, false
 }
 
-// vop3 encodes the 64-bit vector encoding.
-func (a *asm) vop3() {
-	op, at := a.op, &a.op.attr
-	if op.Fmt == VOP3 && (at.imm == immAttr || at.imm == immSlot) {
-		a.interp64()
-		return
-	}
-	a.vop3Dst()
-	n := valuSources(op)
+// sources64 encodes the sources of a 64-bit encoding, the first in the DPP word if there is one, and returns their modifiers, which are refused
+// unless the instruction has them (mods).
+func (a *asm) sources64(mods bool) (neg, abs uint32, ok bool) {
 	dpp := a.form == formVOP3DPP
 	a.noLit = dpp || !a.d.lit64
 	l := a.dppForm(dpp)
 	var second words
-	var neg, abs uint32
-	for i, id := range srcFields[:min(n, 3)] {
+	for i, id := range srcFields[:min(valuSources(a.op), 3)] {
 		m := a.source()
+		if (m.neg || m.abs) && !mods {
+			a.fail(errModifier)
+		}
 		if m.neg {
 			neg |= 1 << i
 		}
@@ -362,7 +358,7 @@ func (a *asm) vop3() {
 		if i == 0 && dpp {
 			if l == nil || c < 256 {
 				a.fail(errOperandBad)
-				return
+				return 0, 0, false
 			}
 			l.f[fSrc0].put(&second, c-256)
 			continue
@@ -371,6 +367,22 @@ func (a *asm) vop3() {
 	}
 	if dpp {
 		a.dppWord(l, &second)
+	}
+	return neg, abs, true
+}
+
+// vop3 encodes the 64-bit vector encoding.
+func (a *asm) vop3() {
+	op, at := a.op, &a.op.attr
+	if op.Fmt == VOP3 && (at.imm == immAttr || at.imm == immSlot) {
+		a.interp64()
+		return
+	}
+	a.vop3Dst()
+	n := valuSources(op)
+	neg, abs, ok := a.sources64(true)
+	if !ok {
+		return
 	}
 	threeB := op.Fmt != VOPC && len(op.Dst) == 2 && at.dst[1].ty == MaskT
 	a.put(fNeg, neg)
@@ -517,36 +529,10 @@ func (a *asm) vop3p() {
 	}
 	a.vop3Dst()
 	n := valuSources(op)
-	dpp := a.form == formVOP3DPP
-	a.noLit = dpp || !a.d.lit64
-	l := a.dppForm(dpp)
-	var second words
-	var neg, abs uint32
 	mix := at.mods[0] == modFP
-	for i, id := range srcFields[:min(n, 3)] {
-		m := a.source()
-		if (m.neg || m.abs) && !mix {
-			a.fail(errModifier)
-		}
-		if m.neg {
-			neg |= 1 << i
-		}
-		if m.abs {
-			abs |= 1 << i
-		}
-		c := a.sourceCode(m.text, false)
-		if i == 0 && dpp {
-			if l == nil || c < 256 {
-				a.fail(errOperandBad)
-				return
-			}
-			l.f[fSrc0].put(&second, c-256)
-			continue
-		}
-		a.put(id, c)
-	}
-	if dpp {
-		a.dppWord(l, &second)
+	neg, abs, ok := a.sources64(mix)
+	if !ok {
+		return
 	}
 	if op.Flags&FlagMFMA != 0 {
 		n = 3
