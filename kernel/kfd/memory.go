@@ -400,27 +400,35 @@ func (p *process) getDmabufInfo(a *kfd.GetDmabufInfoArgs) error {
 func (p *process) importDmabuf(a *kfd.ImportDmabufArgs) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	pd, err := p.bound(a.GPUID)
+	b, err := p.adopt(a.GPUID, a.VAAddr, int(a.DmabufFD))
 	if err != nil {
 		return err
 	}
-	if a.VAAddr&(pte.PageSize-1) != 0 {
-		return unix.EINVAL
-	}
-	bo, err := p.drv.exports.find(int(a.DmabufFD))
+	a.Handle = kfd.Handle(b.home.node.id, b.idr)
+	return nil
+}
+
+// adopt makes a buffer at va of the memory that this or another process has exported as a descriptor. EINVAL where there is nothing, and
+// for video memory of another device: only its own may import it. p.mu is held.
+func (p *process) adopt(gpuID uint32, va uint64, fd int) (*buffer, error) {
+	pd, err := p.bound(gpuID)
 	if err != nil {
-		if bo, err = foreign(pd.node.dev, int(a.DmabufFD)); err != nil {
-			return unix.EINVAL
+		return nil, err
+	}
+	if va&(pte.PageSize-1) != 0 {
+		return nil, unix.EINVAL
+	}
+	bo, err := p.drv.exports.find(fd)
+	if err != nil {
+		if bo, err = foreign(pd.node.dev, fd); err != nil {
+			return nil, err
 		}
 	}
 	if bo.Dev != pd.node.dev && bo.Domain == amdgpu.VRAM {
-		// Only the device that owns the memory may import it as its own.
 		bo.Put()
-		return unix.EINVAL
+		return nil, unix.EINVAL
 	}
-	b := &buffer{bo: bo, home: pd, va: a.VAAddr, size: bo.Size, mapped: map[*pdd]bool{},
-		flags: kfd.AllocWritable | kfd.AllocExecutable}
+	b := &buffer{bo: bo, home: pd, va: va, size: bo.Size, mapped: map[*pdd]bool{}, flags: kfd.AllocWritable | kfd.AllocExecutable}
 	pd.add(b)
-	a.Handle = kfd.Handle(pd.node.id, b.idr)
-	return nil
+	return b, nil
 }

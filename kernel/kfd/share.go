@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/pumice-gpu/pumice/abi/kfd"
-	"github.com/pumice-gpu/pumice/abi/pte"
 	"github.com/pumice-gpu/pumice/kernel/amdgpu"
 	"github.com/pumice-gpu/pumice/kernel/sched"
 )
@@ -279,13 +278,6 @@ func (p *process) ipcExport(a *kfd.IPCExportHandleArgs) error {
 func (p *process) ipcImport(a *kfd.IPCImportHandleArgs) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	pd, err := p.bound(a.GPUID)
-	if err != nil {
-		return err
-	}
-	if a.VAAddr&(pte.PageSize-1) != 0 {
-		return unix.EINVAL
-	}
 	fd, err := unix.Open(fmt.Sprintf("/proc/%d/fd/%d", a.ShareHandle[0], a.ShareHandle[1]), unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return unix.EINVAL
@@ -294,14 +286,10 @@ func (p *process) ipcImport(a *kfd.IPCImportHandleArgs) error {
 	if ino, _ := inode(fd); ino != uint64(a.ShareHandle[2])|uint64(a.ShareHandle[3])<<32 {
 		return unix.EINVAL
 	}
-	bo, err := p.drv.exports.find(fd)
+	b, err := p.adopt(a.GPUID, a.VAAddr, fd)
 	if err != nil {
-		if bo, err = foreign(pd.node.dev, fd); err != nil {
-			return err
-		}
+		return err
 	}
-	b := &buffer{bo: bo, home: pd, va: a.VAAddr, size: bo.Size, mapped: map[*pdd]bool{}, flags: kfd.AllocWritable | kfd.AllocExecutable}
-	pd.add(b)
-	a.Handle, a.MmapOffset = kfd.Handle(pd.node.id, b.idr), bo.MmapOffset
+	a.Handle, a.MmapOffset = kfd.Handle(b.home.node.id, b.idr), b.bo.MmapOffset
 	return nil
 }
