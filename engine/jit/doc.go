@@ -23,10 +23,21 @@
 //
 // # Exits
 //
-// Code leaves by storing a reason and returning to Go. An operation that the code cannot do itself (a TLB miss, an
-// atomic, a rare function) leaves with its name; Go does it with the interpreter's evaluator on the values' slots, and
+// Code leaves by storing a reason and returning to Go. An operation that the code cannot do itself (a TLB miss, an image,
+// a rare function) leaves with its name; Go does it with the interpreter's evaluator on the values' slots, and
 // code goes on behind it. Architectural writes are made in program order with respect to every operation that can
 // fault, so the state is exact whenever code leaves.
+//
+// # Loops of one block
+//
+// A block that jumps to itself and whose scalars depend on no vector value runs to its end for one strip, or a few side by
+// side, with its registers in zmm all the while, then for the next from the same scalar state (loop.go). That form is for
+// full EXEC; the usual one stands behind it.
+//
+// # Tiers
+//
+// Waves of a large function start in the interpreter while another goroutine compiles it; both engines can resume what the
+// other began, because state is exact at every exit.
 //
 // # Fuel
 //
