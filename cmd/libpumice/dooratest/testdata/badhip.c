@@ -1,4 +1,5 @@
 // Calls HIP with bad input, by the table of badhip.def; see badinput.h.
+#define _GNU_SOURCE
 #define __HIP_PLATFORM_AMD__
 #include <hip/hip_runtime_api.h>
 #include <stdint.h>
@@ -56,12 +57,19 @@ int main(int argc, char **argv) {
     NEED(hipGetDeviceProperties(&props, 0));
     NEED(hipMalloc(&mem, 4096));
     NEED(hipMalloc(&mem2, 4096));
-    NEED(hipMalloc(&freed, 4096));
     NEED(hipHostMalloc(&host, 4096, 0));
-    NEED(hipHostMalloc(&hostFreed, 4096, 0));
     NEED(hipMallocManaged(&managed, 4096, hipMemAttachGlobal));
-    NEED(hipFree(freed)); // last, so that nothing else has the address
-    NEED(hipHostFree(hostFreed));
+    // Freed memory at whose address nothing else will be.
+    for (int tries = 0, held = 0; !held && tries < 20; tries++) {
+        NEED(hipMalloc(&freed, 4096));
+        NEED(hipFree(freed));
+        held = hold(freed, 4096);
+    }
+    for (int tries = 0, held = 0; !held && tries < 20; tries++) {
+        NEED(hipHostMalloc(&hostFreed, 4096, 0));
+        NEED(hipHostFree(hostFreed));
+        held = hold(hostFreed, 4096);
+    }
     NEED(hipStreamCreate(&stream));
     NEED(hipStreamCreate(&goneStream));
     NEED(hipStreamDestroy(goneStream));

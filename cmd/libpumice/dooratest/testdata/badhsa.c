@@ -1,4 +1,5 @@
 // Calls HSA with bad input, by the table of badhsa.def; see badinput.h.
+#define _GNU_SOURCE
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
 #include <hsa/hsa_ven_amd_loader.h>
@@ -70,6 +71,7 @@ int main(int argc, char **argv) {
     NEED(hsa_amd_memory_pool_allocate(pool, 4096, 0, &mem));                                                            \
     NEED(hsa_amd_memory_pool_allocate(pool, 1 << 24, 0, &freed));                                                       \
     NEED(hsa_amd_memory_pool_free(freed));                                                                              \
+    (void)hold(freed, 1 << 24);                                                                                         \
     NEED(hsa_signal_create(1, 0, NULL, &signal));                                                                       \
     NEED(hsa_queue_create(gpu, 64, HSA_QUEUE_TYPE_MULTI, NULL, NULL, UINT32_MAX, UINT32_MAX, &queue));                  \
     NEED(hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, NULL, &exe));             \
