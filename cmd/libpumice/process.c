@@ -10,7 +10,8 @@
 //     stays Go's: the silicon turns faults of its accesses into errors.
 //   - Go's own threads block asynchronous signals, see the stubs.
 //
-// Forks. A child has none of Go's threads, so it never calls Go (the stubs see to that). Before the fork, managed memory comes home to the CPU.
+// Forks. A child has none of Go's threads, so it never calls this Go; what uses the GPU in it opens a copy of the library (reopen). Before the fork, managed memory comes
+// home to the CPU.
 #define _GNU_SOURCE
 #include "process.h"
 

@@ -2,22 +2,26 @@
 #define _GNU_SOURCE
 #include "lazy.h"
 
+#include "../reopen/reopen.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 static pthread_mutex_t mu = PTHREAD_MUTEX_INITIALIZER; // guards all that follows, and opening
 static void *library;
-static bool failed, orphan;
+static bool failed;
+static pid_t process; // this one, as long as nothing but fork has made it another
 static unsigned char told[4096];
 
 void lazy_lock(void) { pthread_mutex_lock(&mu); }
 void lazy_unlock(void) { pthread_mutex_unlock(&mu); }
-bool lazy_usable(void) { return library && !failed && !orphan; }
+bool lazy_usable(void) { return library && !failed; }
 
 static void say(const char *what, const char *detail) {
     char line[1024];
@@ -27,14 +31,17 @@ static void say(const char *what, const char *detail) {
 }
 
 static void after_fork_child(void) {
-    if (library) {
-        orphan = true;
-        for (size_t i = 0; i < lazy_count; i++) lazy_table[i] = lazy_entry(i);
-    }
+    process = getpid();
+    library = NULL;
+    failed = false;
+    for (size_t i = 0; i < lazy_count; i++) lazy_table[i] = lazy_entry(i);
     lazy_unlock();
 }
 
-__attribute__((constructor(101))) static void constructor(void) { pthread_atfork(lazy_lock, lazy_unlock, after_fork_child); }
+__attribute__((constructor(101))) static void constructor(void) {
+    process = getpid();
+    pthread_atfork(lazy_lock, lazy_unlock, after_fork_child);
+}
 
 // library_path looks beside this file, and one folder up.
 static bool library_path(char *path, size_t n) {
@@ -76,11 +83,12 @@ static void open_library(void) {
     static const int keep[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT};
     for (size_t i = 0; i < sizeof keep / sizeof *keep; i++) sigdelset(&set, keep[i]);
     pthread_sigmask(SIG_BLOCK, &set, &old);
-    library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    const char *why = NULL;
+    library = reopen_library(path, &why);
     if (library) {
         lazy_opened();
     } else {
-        say("cannot open the library", dlerror());
+        say("cannot open the library", why);
         failed = true;
     }
     pthread_sigmask(SIG_SETMASK, &old, NULL);
@@ -90,8 +98,9 @@ static void open_library(void) {
 void *lazy_resolve(size_t i) {
     void *f = lazy_not_initialized(lazy_names[i]);
     lazy_lock();
-    if (!library && !failed && !orphan) open_library();
-    if (lazy_usable()) {
+    bool ours = process == getpid();
+    if (!library && !failed && ours) open_library();
+    if (lazy_usable() && ours) {
         f = dlsym(library, lazy_targets[i]);
         if (f) {
             __atomic_store_n(&lazy_table[i], f, __ATOMIC_RELEASE);

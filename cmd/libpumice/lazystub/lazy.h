@@ -3,8 +3,8 @@
 //
 // Rules:
 //   - Loading the library starts nothing. What the program registers before its first call is kept in lists by stub.c.
-//   - A child forked before libpumice.so is opened can open it itself. A child forked after that has lost Go's threads: every call answers what
-//     lazy_not_initialized says.
+//   - A child of fork begins anew: it opens libpumice.so, or a copy when its parent had opened it (../reopen), and what was registered before is registered there.
+//     A child that has not told us that it is one (vfork, clone) gets what lazy_not_initialized says.
 //   - libpumice.so is opened with asynchronous signals blocked, so that Go's threads have them blocked for good: a handler that the program
 //     installed without SA_ONSTACK must not run on one.
 //   - Once open it stays: Go's threads cannot be ended, so neither library is ever unmapped (see the nodelete flag of the Makefiles).
@@ -28,8 +28,8 @@ void *lazy_entry(size_t i); // the entry that resolves trampoline i
 extern const char lazy_self[];                   // the library's name, for messages
 extern const char lazy_missing_answer[];         // what a function that is not implemented returns, for messages
 void *lazy_missing(const char *name);            // for a function that libpumice.so does not have
-void *lazy_not_initialized(const char *name);    // for any function, in a child that cannot use Go or where libpumice.so cannot be opened
-void lazy_opened(void);                          // called once, under the lock, when libpumice.so is open
+void *lazy_not_initialized(const char *name);    // for any function, in a child that cannot use Go, or where libpumice.so cannot be opened
+void lazy_opened(void);                          // called once in a process, under the lock, when libpumice.so is open
 
 // lazy_lock holds off opening, other registrations and forks.
 void lazy_lock(void);

@@ -67,7 +67,7 @@ int raw_fstat(int fd, struct stat *st) { return (int)syscall(SYS_fstat, fd, st);
 
 int vfile_add(int fd, const struct pumice_opened *opened, const char *path) {
     struct stat st;
-    struct vfile f = {.node = opened->node, .handle = opened->handle};
+    struct vfile f = {.node = opened->node, .handle = opened->handle, .opener = getpid()};
     size_t n = strlen(path);
     if (n >= sizeof f.path) return -ENAMETOOLONG;
     memcpy(f.path, path, n + 1);
@@ -103,6 +103,9 @@ bool vfile_of(int fd, struct vfile *out) {
     errno = saved;
     return found;
 }
+
+// opened_here is whether the door knows the file's handle.
+static bool opened_here(const struct vfile *f) { return door_usable() && f->opener == getpid(); }
 
 // still_open is whether this process has another descriptor of the file. The kernel is asked, not a count of our own: dup,
 // fcntl and descriptors received over a socket all make one.
@@ -143,7 +146,7 @@ EXPORT int close(int fd) {
     if (!vfile_of(fd, &f)) return REAL(close)(fd);
     int r = REAL(close)(fd);
     // A vfork child closes its own descriptors, but the table that it sees is its parent's.
-    if (r < 0 || !door_usable() || still_open(&f) || !forget(&f) || f.node.kind != PUMICE_DEVICE) return r;
+    if (r < 0 || !own_memory() || still_open(&f) || !forget(&f) || f.node.kind != PUMICE_DEVICE || !opened_here(&f)) return r;
     struct visit v;
     if (!door_enter(&v)) return 0;
     door.close(f.handle);
@@ -159,7 +162,7 @@ static int await(struct pumice_wait *w) {
 }
 
 static int device_ioctl(const struct vfile *f, unsigned long request, void *arg) {
-    if (!door_usable()) {
+    if (!opened_here(f)) {
         // The KFD refuses everybody but the process that opened it.
         errno = (request >> 8 & 0xff) == 'K' ? EBADF : ENODEV;
         return -1;
@@ -226,7 +229,7 @@ static void *device_mmap(const struct vfile *f, void *address, size_t length, in
     }
     length = (length + page - 1) / page * page;
     struct visit v;
-    if (!door_usable() || !door_enter(&v)) {
+    if (!opened_here(f) || !door_enter(&v)) {
         errno = ENODEV;
         return MAP_FAILED;
     }

@@ -4,14 +4,16 @@
 // Rules:
 //   - It does nothing when loaded. The Go library, which holds the kernel half and the virtual GPU, is opened when a
 //     program first touches one of its paths.
-//   - A child forked after that cannot use Go (its threads are gone): it gets ENODEV, and EBADF on inherited descriptors,
-//     as the KFD answers a process that did not open it. A vfork child shares this memory, so the process id is asked,
-//     not remembered.
+//   - A child forked after that cannot use the Go that it finds (its threads are gone). When it touches one of the paths itself it opens a
+//     copy (../reopen), as if it had been started anew; descriptors that it inherited give EBADF, as the KFD answers a process that did not open it.
+//   - A vfork child, or one of a bare clone, shares this memory or has not told us: it gets ENODEV. So the process id is asked.
 //   - Go code runs with asynchronous signals blocked, and its threads have them blocked for good: a handler that the program
 //     installed without SA_ONSTACK must never start on a goroutine's stack.
 //   - close, fstat, open and the like may be called in signal handlers, so what they always do takes no lock.
 //   - No lock of the stub is held while it calls the program or Go, but the one that guards opening the library.
 #include "stub.h"
+
+#include "../reopen/reopen.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -24,6 +26,7 @@
 struct door door;
 
 static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
+static pid_t process;    // this one, as long as nothing but fork has made it another
 static pid_t owner;      // the process that has opened the library; 0 before; written under loading
 static bool load_failed; // under loading
 
@@ -39,8 +42,17 @@ static void say(const char *what, const char *detail) {
 // A fork in one thread while another opens the library would leave the child a half-open one.
 static void before_fork(void) { pthread_mutex_lock(&loading); }
 static void after_fork(void) { pthread_mutex_unlock(&loading); }
+static void after_fork_child(void) {
+    process = process_id();
+    owner = 0;
+    load_failed = false;
+    pthread_mutex_unlock(&loading);
+}
 
-__attribute__((constructor)) static void constructor(void) { pthread_atfork(before_fork, after_fork, after_fork); }
+__attribute__((constructor)) static void constructor(void) {
+    process = process_id();
+    pthread_atfork(before_fork, after_fork, after_fork_child);
+}
 
 void *real(const char *name) {
     void *f = dlsym(RTLD_NEXT, name);
@@ -101,9 +113,10 @@ static bool open_library(void) {
     note_handlers(before);
     char buf[PATH_MAX];
     const char *path = library_path(buf);
-    void *library = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) : NULL;
+    const char *why = "it is not beside the stub";
+    void *library = path ? reopen_library(path, &why) : NULL;
     if (!library) {
-        say("cannot open the library", dlerror());
+        say("cannot open the library", why);
         return false;
     }
     struct {
@@ -128,12 +141,14 @@ static bool open_library(void) {
     return status == 0;
 }
 
+bool own_memory(void) { return process == process_id(); }
+
 bool door_usable(void) { return __atomic_load_n(&owner, __ATOMIC_ACQUIRE) == process_id(); }
 
 bool door_enter(struct visit *v) {
     pid_t self = process_id();
     pid_t opened = __atomic_load_n(&owner, __ATOMIC_ACQUIRE);
-    if (opened != 0 && opened != self) {
+    if (process != self || (opened != 0 && opened != self)) {
         errno = ENODEV;
         return false;
     }

@@ -38,12 +38,15 @@ struct visit {
 };
 
 // door_enter opens the library on first use and blocks this thread's asynchronous signals; door_leave puts them back.
-// It fails, with errno set, in a child of the process that opened the library, and when the library cannot be opened.
+// It fails, with errno set, in a vfork child, and when the library cannot be opened.
 bool door_enter(struct visit *v);
 void door_leave(struct visit *v);
 
 // door_usable is whether door_enter could only succeed: the library is open, and this is the process that opened it.
 bool door_usable(void);
+
+// own_memory is whether this process's memory is its own: false in a vfork child, and in one that a bare clone has made.
+bool own_memory(void);
 
 // block_asynchronous blocks all signals but those of faults and those that Go's runtime uses itself.
 void block_asynchronous(sigset_t *old);
@@ -85,6 +88,7 @@ struct vfile {
     ino_t ino;
     struct pumice_node node;
     uint64_t handle;
+    pid_t opener;   // a forked child inherits the descriptor, but not what the handle means
     char path[232]; // longer than any path of ours
 };
 

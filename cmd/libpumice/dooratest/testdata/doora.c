@@ -68,8 +68,12 @@ static int fork_after(void) {
     if (use()) return 1;
     pid_t pid = fork();
     if (pid == 0) {
-        int n;
-        _exit(hipGetDeviceCount(&n) == 3 && hipDeviceSynchronize() == 3 && hipGetErrorString(3) ? 0 : 1);
+        // It begins anew, and so does its child.
+        if (use()) _exit(1);
+        pid = fork();
+        if (pid == 0) _exit(use() ? 2 : 0);
+        int child = wait_child(pid);
+        exit(child ? child : use() ? 3 : 0);
     }
     int child = wait_child(pid);
     return child ? fail("child", child) : use();

@@ -1,11 +1,29 @@
-// Children forked after the GPU was used: clean errors, no hang, and the parent goes on. A vfork child, which shares the
-// parent's memory, must not disturb it by closing descriptors.
+// Children forked after the GPU was used: what they inherited gives clean errors, what they open is their own, and so on for their children; the parent goes on. A
+// vfork child, which shares the parent's memory, must not disturb it, neither by closing descriptors nor by opening the GPU.
 #include "pitfall.h"
 
 static void *churn(void *arg) {
     struct version v;
     for (int i = 0; i < 300; i++) NEED(ioctl(*(int *)arg, GET_VERSION, &v) == 0);
     return NULL;
+}
+
+// anew uses the GPU as a new process does, and has its child do so.
+static void anew(int fd, int depth) {
+    struct version v;
+    int own = open("/dev/kfd", O_RDWR);
+    NEED(own >= 0 && ioctl(own, GET_VERSION, &v) == 0 && counts(own).opens == 1);
+    NEED(ioctl(fd, GET_VERSION, &v) == -1 && errno == EBADF);
+    if (depth > 0) {
+        pid_t child = fork();
+        if (child == 0) {
+            anew(own, depth - 1);
+            exit(8);
+        }
+        need_exit(child, 8);
+    }
+    NEED(ioctl(own, GET_VERSION, &v) == 0 && counts(own).closes == 0);
+    NEED(close(fd) == 0 && counts(own).closes == 0 && close(own) == 0);
 }
 
 int main(void) {
@@ -19,10 +37,13 @@ int main(void) {
         if (child == 0) {
             alarm(10);
             NEED(ioctl(fd, GET_VERSION, &v) == -1 && errno == EBADF);
-            NEED(open("/dev/kfd", O_RDWR) == -1 && errno == ENODEV);
             NEED(mmap(NULL, 8192, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED && errno == ENODEV);
-            NEED(opendir("/sys/class/kfd") == NULL && errno == ENODEV);
-            NEED(close(fd) == 0);
+            if (i < 3) {
+                NEED(access("/sys/class/kfd", F_OK) == 0);
+                anew(fd, i);
+            } else {
+                NEED(close(fd) == 0);
+            }
             int null = open("/dev/null", O_RDONLY);
             NEED(null >= 0 && close(null) == 0);
             // What it runs is a new process and may use the GPU.
@@ -32,8 +53,9 @@ int main(void) {
         need_exit(child, 7);
         child = vfork();
         if (child == 0) {
+            int own = open("/dev/kfd", O_RDWR);
             close(fd);
-            _exit(3);
+            _exit(own == -1 && errno == ENODEV ? 3 : 4);
         }
         need_exit(child, 3);
     }
