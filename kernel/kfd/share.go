@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -53,7 +54,7 @@ type shareHeader struct {
 	GPU    uint32 // gpu_id
 	VRAM   uint32
 	Pieces uint32
-	_      uint32
+	Flags  uint32 // of the exporter's user space, which its importer's asks for (IPC only)
 }
 
 // maxPieces bounds what another process's descriptor may make us do.
@@ -269,6 +270,10 @@ func (p *process) ipcExport(a *kfd.IPCExportHandleArgs) error {
 		}
 		b.ipc = fd
 	}
+	flags := binary.LittleEndian.AppendUint32(nil, a.Flags)
+	if _, err := unix.Pwrite(b.ipc, flags, int64(unsafe.Offsetof(shareHeader{}.Flags))); err != nil {
+		return unix.EIO
+	}
 	ino, _ := inode(b.ipc)
 	a.ShareHandle = [4]uint32{uint32(os.Getpid()), uint32(b.ipc), uint32(ino), uint32(ino >> 32)}
 	return nil
@@ -286,10 +291,15 @@ func (p *process) ipcImport(a *kfd.IPCImportHandleArgs) error {
 	if ino, _ := inode(fd); ino != uint64(a.ShareHandle[2])|uint64(a.ShareHandle[3])<<32 {
 		return unix.EINVAL
 	}
+	h, _, err := readShare(fd)
+	if err != nil {
+		return err
+	}
 	b, err := p.adopt(a.GPUID, a.VAAddr, fd)
 	if err != nil {
 		return err
 	}
+	a.Flags = h.Flags
 	a.Handle, a.MmapOffset = kfd.Handle(b.home.node.id, b.idr), b.bo.MmapOffset
 	return nil
 }

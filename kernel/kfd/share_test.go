@@ -21,11 +21,14 @@ func TestShare(t *testing.T) {
 			var imported, offset uint64
 			fd := -1
 			if way == "ipc" {
-				x := kfd.IPCExportHandleArgs{Handle: handle, GPUID: 2}
+				x := kfd.IPCExportHandleArgs{Handle: handle, GPUID: 2, Flags: 0x2001}
 				must(a, kfd.IocIPCExportHandle, &x)
 				i := kfd.IPCImportHandleArgs{VAAddr: there, GPUID: 2, ShareHandle: x.ShareHandle}
 				must(b, kfd.IocIPCImportHandle, &i)
 				imported, offset = i.Handle, i.MmapOffset
+				if i.Flags != x.Flags {
+					t.Errorf("flags %#x", i.Flags)
+				}
 				i.ShareHandle[2]++
 				if err := call(b, kfd.IocIPCImportHandle, &i); err != unix.EINVAL {
 					t.Errorf("handle of nothing: %v", err)
