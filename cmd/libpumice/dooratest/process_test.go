@@ -27,7 +27,7 @@ func TestProcess(t *testing.T) {
 	if out, err := exec.Command("gcc", "-O1", "-Wall", "-Werror", "testdata/process.c", "-o", prog, "-lpthread", "-ldl").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, name := range []string{"late_segv", "own_fault", "late_alarm", "early_alarm", "late_urgent", "early_urgent", "early_child", "late_child", "early_profile", "late_profile", "fork_managed", "exec_after", "spawn", "dl",
+	for _, name := range []string{"late_segv", "own_fault", "late_alarm", "early_alarm", "late_urgent", "early_urgent", "early_child", "late_child", "early_profile", "late_profile", "fork_managed", "split_stack", "exec_after", "spawn", "dl",
 		"at_the_end", "threads_end", "exit_busy"} {
 		for door, args := range map[string][]string{
 			"library": {prog, name},

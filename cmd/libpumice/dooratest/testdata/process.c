@@ -7,9 +7,11 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -188,6 +190,15 @@ static int fork_managed(void) {
     return hipFree(p) ? fail("free", 0) : use();
 }
 
+// The page below has other attributes than the rest of the stack, so that the stack is several mappings, when the first call comes.
+static int split_stack(void) {
+    volatile char deep[64 << 10];
+    deep[0] = deep[sizeof deep / 2] = 1;
+    uintptr_t page = ((uintptr_t)__builtin_frame_address(0) - sizeof deep) & ~(uintptr_t)4095;
+    if (load() || madvise((void *)(page - 8192), 4096, MADV_DONTDUMP)) return fail("madvise", 0);
+    return use();
+}
+
 static char *self;
 
 static int exec_after(void) {
@@ -296,6 +307,7 @@ int main(int argc, char **argv) {
                {"early_profile", early_profile},
                {"late_profile", late_profile},
                {"fork_managed", fork_managed},
+               {"split_stack", split_stack},
                {"exec_after", exec_after},
                {"spawn", spawn},
                {"dl", dl},
