@@ -181,7 +181,7 @@ func line(n uint32) [3]uint32 { return [3]uint32{n, 1, 1} }
 // TestRealCode runs clang's code on the bare chip: no driver and no runtime.
 func TestRealCode(t *testing.T) {
 	for _, c := range []struct{ profile, target string }{
-		{"mi210", "gfx90a"}, {"radeonvii", "gfx906"}, {"rx6900xt", "gfx1030"},
+		{"mi210", "gfx90a"}, {"radeonvii", "gfx906"}, {"vega64", "gfx900"}, {"rx6900xt", "gfx1030"},
 		{"mi100", "gfx908"}, {"rx5700xt", "gfx1010"}, {"mi300x", "gfx942"}, {"rx7900xtx", "gfx1100"}, {"strixhalo", "gfx1151"}, {"rx9070xt", "gfx1201"},
 	} {
 		for _, opt := range []string{"-O2", "-O0"} {

@@ -14,7 +14,7 @@ var chips = []struct {
 	profile, target string
 	wave64          bool // the compiler can also make 64-lane waves
 }{
-	{"mi100", "gfx908", false}, {"mi210", "gfx90a", false}, {"mi300x", "gfx942", false},
+	{"vega64", "gfx900", false}, {"mi100", "gfx908", false}, {"mi210", "gfx90a", false}, {"mi300x", "gfx942", false},
 	{"rx5700xt", "gfx1010", true}, {"rx6900xt", "gfx1030", true}, {"rx7900xtx", "gfx1100", true}, {"strixhalo", "gfx1151", true},
 	{"rx9070xt", "gfx1201", true}, {"rx9070xt", "gfx1200", true},
 }

@@ -21,7 +21,7 @@ func TestBuiltIn(t *testing.T) {
 			t.Errorf("%s is named %s", n, p.Name)
 		}
 	}
-	for target, cus := range map[string]int{"gfx90a": 104, "gfx906": 60, "gfx1030": 80} {
+	for target, cus := range map[string]int{"gfx90a": 104, "gfx906": 60, "gfx900": 64, "gfx1030": 80} {
 		if p, err := Load(target); err != nil || p.Shape.CUs != cus {
 			t.Errorf("%s: %v %+v", target, err, p)
 		}
