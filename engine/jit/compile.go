@@ -25,7 +25,7 @@ type Program struct {
 	nvgpr   int    // registers it needs
 	loops   int    // blocks that run strip after strip
 	// slots tells where each value lives that a helper operation reads or writes.
-	slots map[ir.ID]*helperInfo
+	slots []*helperInfo // by ir.ID; nil for others
 }
 
 // helperInfo describes one helper operation for the Go side.
@@ -36,6 +36,7 @@ type helperInfo struct {
 
 	again   x86.Label // start of a global access, to try again once the TLB is filled
 	againAt int       // its offset; 0 for other operations
+	always  bool      // the code cannot do it itself
 
 	once sync.Once // makes the interpreter's form
 	made any
@@ -55,6 +56,7 @@ type value struct {
 	dead    bool
 	scope   ir.ID // see findScopes
 	pending int32 // see planner
+	conv    ir.ID // the same value in the other 64-bit form, or 0
 	q       bool  // V64 kept as two vectors of eight qwords, not as a vector of low and one of high halves
 }
 
@@ -108,9 +110,10 @@ type compiler struct {
 	zero   ir.ID              // constant 0, or NoID
 	sums   map[[2]ir.ID]ir.ID // additions of the block, by their arguments
 	writes lastWrites
-	conv   map[ir.ID]ir.ID // values in the other 64-bit form
-	vals   []value         // by ir.ID
-	comps  []comp          // of the current block
+	arena
+	pl     planner
+	vals   []value // by ir.ID
+	comps  []comp  // of the current block
 	slab   []int32
 	segs   []segment
 	seg    int32 // segment being emitted
@@ -122,7 +125,13 @@ type compiler struct {
 	free     []int32 // free 64·strips-byte slots
 	freeG    []int32 // free 8-byte slots
 	expire   [][]int32
-	homes    map[int32][]int32 // components read from a vector home
+	homes    [vgprs][]int32 // components read from the home of a VGPR
+	homed    []uint64       // VGPRs that have any
+
+	// room for one use after the other
+	lastUse      []int64
+	layoutWrites []write
+	savedComps   []savedComp
 
 	g scalars
 	r region
@@ -213,7 +222,8 @@ func (c *compiler) compile(f *ir.Func) (*Program, error) {
 	}
 	c.f, c.lanes, c.strips = f, f.Lanes, f.Lanes/16
 	c.a.Reset()
-	c.p = &Program{Func: f, slots: map[ir.ID]*helperInfo{}, MXCSR: 0x1f80}
+	c.p = &Program{Func: f, slots: make([]*helperInfo, len(f.Values)), MXCSR: 0x1f80}
+	c.arena.reset()
 	if cap(c.vals) < len(f.Values) {
 		c.vals = make([]value, len(f.Values))
 	}
@@ -224,10 +234,6 @@ func (c *compiler) compile(f *ir.Func) (*Program, error) {
 	}
 	c.over = c.over[:c.n]
 	clear(c.over)
-	if c.conv == nil {
-		c.conv = map[ir.ID]ir.ID{}
-	}
-	clear(c.conv)
 	c.labels = c.labels[:0]
 	c.tails = c.tails[:0]
 	c.frameMax = c.frameStart()
@@ -252,6 +258,9 @@ func (c *compiler) compile(f *ir.Func) (*Program, error) {
 	}
 	c.p.Code = append([]byte(nil), code...)
 	for id, h := range c.p.slots {
+		if h == nil {
+			continue
+		}
 		if v := &f.Values[id]; v.Space == ir.Global && (v.Op == ir.OpLoad || v.Op == ir.OpStore) && h.again != 0 {
 			h.againAt = c.a.Offset(h.again)
 		}
@@ -268,7 +277,6 @@ func (c *compiler) block(b *ir.Block) {
 	c.b = b
 	c.own, c.code, c.zero = c.own[:0], c.code[:0], ir.NoID
 	c.vals = c.vals[:c.n]
-	clear(c.conv)
 	for _, id := range b.Code {
 		if v := c.v(id); v.Op == ir.OpVGet || v.Op == ir.OpVSet {
 			c.p.nvgpr = max(c.p.nvgpr, int(v.Imm)+1)
@@ -363,7 +371,7 @@ func (c *compiler) v(id ir.ID) *ir.Value {
 // add makes a value of the compiler's own.
 func (c *compiler) add(v ir.Value) ir.ID {
 	id := ir.ID(c.n + len(c.own))
-	c.own = append(c.own, &v)
+	c.own = append(c.own, c.newValue(v))
 	c.vals = append(c.vals, value{uses: 1})
 	return id
 }

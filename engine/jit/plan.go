@@ -2,7 +2,11 @@ package jit
 
 import (
 	"github.com/pumice-gpu/pumice/engine/ir"
+	"github.com/pumice-gpu/pumice/engine/isa"
 )
+
+// vgprs is more than there are vector registers, with the AccVGPRs and room for a pair.
+const vgprs = 516
 
 // class says where an operation is done.
 type class uint8
@@ -17,11 +21,10 @@ const (
 // key orders definitions and uses: segment, then position in it.
 func key(seg, pos int) int64 { return int64(seg)<<32 | int64(pos) }
 
-// write is an overwriting of architectural registers: lo ≤ n < hi of the scalar or vector file.
+// write is an overwriting of scalar registers lo ≤ n < hi.
 type write struct {
 	key    int64
 	lo, hi uint64
-	vec    bool
 }
 
 // planner cuts a block into segments.
@@ -30,9 +33,9 @@ type planner struct {
 	scalar []ir.ID
 	vector []ir.ID
 	turn   int32 // value.pending of what is defined in vector
-	vset   map[uint64]bool
-	mset   map[uint64]bool // scalar registers written in vector
-	load   bool            // LDS loads in vector
+	vset   [vgprs]int32
+	mset   [isa.NumSRegs + 2]int32 // the turn in which vector last writes each VGPR and each scalar register
+	load   bool                    // LDS loads in vector
 	store  bool
 	env    uint32 // floating-point environment of vector, when set
 	envSet bool
@@ -107,23 +110,23 @@ func (p *planner) forms(id ir.ID, cl class) *ir.Value {
 		if _, ok := c.isConst(a); ok {
 			continue
 		}
-		x, ok := c.conv[a]
-		if !ok {
+		x := c.vals[a].conv
+		if x == 0 {
 			op := opToQ
 			if !q {
 				op = opToP
 			}
-			x = c.add(ir.Value{Op: op, Type: ir.V64, Args: []ir.ID{a}, PC: v.PC})
+			x = c.add(ir.Value{Op: op, Type: ir.V64, Args: c.ids(a), PC: v.PC})
 			c.vals[x].q = q
-			c.conv[a] = x
+			c.vals[a].conv = x
 			c.code = append(c.code, x)
 			c.vals[x].pending = p.turn
 			p.vector = append(p.vector, x)
 		}
 		if !copied {
-			w := *v
-			w.Args = append([]ir.ID(nil), v.Args...)
-			v, copied = &w, true
+			w := c.newValue(*v)
+			w.Args = c.ids(v.Args...)
+			v, copied = w, true
 			c.over[id] = v
 		}
 		v.Args[i] = x
@@ -162,7 +165,8 @@ func (c *compiler) plan() {
 		}
 	}
 	c.findScopes()
-	p := planner{c: c, turn: 1, vset: map[uint64]bool{}, mset: map[uint64]bool{}}
+	p := &c.pl
+	*p = planner{c: c, turn: 1, scalar: p.scalar[:0], vector: p.vector[:0]}
 	for _, id := range b.Code {
 		if !c.vals[id].dead {
 			p.add(id)
@@ -204,7 +208,7 @@ func (p *planner) dependsOnVector(v *ir.Value) bool {
 	}
 	lo, hi := p.c.regs(v)
 	for n := lo; n < hi; n++ {
-		if p.mset[n] {
+		if p.mset[n] == p.turn {
 			return true
 		}
 	}
@@ -246,7 +250,7 @@ func (p *planner) add(id ir.ID) {
 		}
 		p.scalar = append(p.scalar, id)
 	case classVector:
-		if v.Op == ir.OpVGet && !p.vset[v.Imm] {
+		if v.Op == ir.OpVGet && p.vset[v.Imm] != p.turn {
 			// Reads the home whenever it is wanted.
 			c.vals[id].key = key(len(c.segs), 0)
 			return
@@ -270,22 +274,22 @@ func (p *planner) add(id ir.ID) {
 			p.store = true
 		}
 		if v.Op == ir.OpVSet {
-			p.vset[v.Imm] = true
+			p.vset[v.Imm] = p.turn
 			if v.Args[0] >= 0 && (c.v(v.Args[0]).Type == ir.V64 || c.v(v.Args[0]).Type == ir.S64) {
-				p.vset[v.Imm+1] = true
+				p.vset[v.Imm+1] = p.turn
 			}
 		}
 		if v.Op == ir.OpMSet {
 			lo, hi := c.regs(v)
 			for n := lo; n < hi; n++ {
-				p.mset[n] = true
+				p.mset[n] = p.turn
 			}
 		}
 		c.vals[id].pending = p.turn
 		p.vector = append(p.vector, id)
 	case classWave:
 		p.close()
-		c.segs = append(c.segs, segment{segWave, []ir.ID{id}})
+		c.segs = append(c.segs, segment{segWave, c.ids(id)})
 	}
 }
 
@@ -293,15 +297,13 @@ func (p *planner) add(id ir.ID) {
 func (p *planner) close() {
 	c := p.c
 	if len(p.scalar) > 0 {
-		c.segs = append(c.segs, segment{segScalar, p.scalar})
-		p.scalar = nil
+		c.segs = append(c.segs, segment{segScalar, c.ids(p.scalar...)})
+		p.scalar = p.scalar[:0]
 	}
 	if len(p.vector) > 0 {
-		c.segs = append(c.segs, segment{segVector, p.vector})
-		p.vector = nil
+		c.segs = append(c.segs, segment{segVector, c.ids(p.vector...)})
+		p.vector = p.vector[:0]
 		p.turn++
-		clear(p.vset)
-		clear(p.mset)
 	}
 	p.load, p.store, p.envSet = false, false, false
 }
@@ -389,6 +391,14 @@ func (c *compiler) components(id ir.ID) []int32 {
 	return c.slab[start:len(c.slab):len(c.slab)]
 }
 
+// addHome notes that component k is read from the home of VGPR n.
+func (c *compiler) addHome(n uint64, k int32) {
+	if len(c.homes[n]) == 0 {
+		c.homed = append(c.homed, n)
+	}
+	c.homes[n] = append(c.homes[n], k)
+}
+
 // layout makes components, finds each one's last use, and decides which values are read from their homes.
 func (c *compiler) layout() {
 	if n := 8 * len(c.code); cap(c.slab) < n {
@@ -397,13 +407,14 @@ func (c *compiler) layout() {
 	for _, id := range c.code {
 		c.vals[id].comps = c.components(id)
 	}
-	last := make([]int64, len(c.comps))
+	last := append(c.lastUse[:0], make([]int64, len(c.comps))...)
+	c.lastUse = last
 	use := func(id ir.ID, k int64) {
 		for _, m := range c.vals[id].comps {
 			last[m] = max(last[m], k)
 		}
 	}
-	var writes []write
+	writes := c.layoutWrites[:0]
 	for s := range c.segs {
 		for i, id := range c.segs[s].ops {
 			v := c.v(id)
@@ -422,16 +433,15 @@ func (c *compiler) layout() {
 			switch v.Op {
 			case ir.OpSSet, ir.OpSSet64, ir.OpMSet:
 				lo, hi := c.regs(v)
-				writes = append(writes, write{k, lo, hi, false})
-			case ir.OpVSet:
-				writes = append(writes, write{k, v.Imm, v.Imm + 1, true})
+				writes = append(writes, write{k, lo, hi})
 			}
 		}
 	}
-	if c.homes == nil {
-		c.homes = map[int32][]int32{}
+	c.layoutWrites = writes
+	for _, n := range c.homed {
+		c.homes[n] = c.homes[n][:0]
 	}
-	clear(c.homes)
+	c.homed = c.homed[:0]
 	end := key(len(c.segs), 1)
 	c.useTerm(func(id ir.ID) { use(id, end) })
 	for i := range c.comps {
@@ -450,7 +460,7 @@ func (c *compiler) layout() {
 		m := &c.comps[c.vals[id].comps[0]]
 		if v.Op == ir.OpVGet {
 			m.home = offV + int32(v.Imm)*int32(c.lanes)*4
-			c.homes[m.home] = append(c.homes[m.home], c.vals[id].comps[0])
+			c.addHome(v.Imm, c.vals[id].comps[0])
 			continue
 		}
 		lo, hi := c.regs(v)
@@ -461,7 +471,7 @@ func (c *compiler) layout() {
 			until |= 1<<32 - 1
 		}
 		for _, w := range writes {
-			if !w.vec && w.key > c.vals[id].key && w.key < until && w.lo < hi && lo < w.hi {
+			if w.key > c.vals[id].key && w.key < until && w.lo < hi && lo < w.hi {
 				m.home = -1
 				break
 			}

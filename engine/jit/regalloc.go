@@ -1,6 +1,8 @@
 package jit
 
 import (
+	"math/bits"
+
 	"github.com/pumice-gpu/pumice/engine/ir"
 	"github.com/pumice-gpu/pumice/engine/jit/x86"
 )
@@ -201,7 +203,7 @@ func (r *region) prepare(id ir.ID, v *ir.Value) {
 	c := r.c
 	home := offV + int32(v.Imm)*int32(c.lanes)*4
 	at := c.vals[id].key
-	for _, k := range c.homes[home] {
+	for _, k := range c.homes[v.Imm] {
 		m := &c.comps[k]
 		if m.home != home || m.kind != compZ || c.vals[m.id].key >= at || m.last < c.seg || m.last == c.seg && !r.usedLater(k) {
 			continue
@@ -248,13 +250,14 @@ func (c *compiler) isArg(v *ir.Value, k int32) bool {
 // endOp stores results that later segments want, and frees what is not needed any more.
 func (r *region) endOp(id ir.ID, v *ir.Value, u int) {
 	c := r.c
-	for i := range r.zown {
-		if r.zown[i] == ownTemp {
+	// A temporary is pinned from its making to here.
+	for m := r.zpin; m != 0; m &= m - 1 {
+		if i := bits.TrailingZeros32(m); r.zown[i] == ownTemp {
 			r.zown[i] = ownFree
 		}
 	}
-	for i := range r.kown {
-		if r.kown[i] == ownTemp {
+	for m := r.kpin; m != 0; m &= m - 1 {
+		if i := bits.TrailingZeros8(m); r.kown[i] == ownTemp {
 			r.kown[i] = ownFree
 		}
 	}
@@ -265,8 +268,7 @@ func (r *region) endOp(id ir.ID, v *ir.Value, u int) {
 			continue
 		}
 		o := int(k)*maxU + u
-		at, adopt := r.adopt[k]
-		if m.last > c.seg && !r.stored[o] && !(adopt && at > r.pos) {
+		if m.last > c.seg && !r.stored[o] && int(r.adopt[k]) <= r.pos+1 {
 			switch {
 			case r.zreg[o] >= 0:
 				c.a.E(x86.VMOVDQU32S, x86.L512, uint8(r.zreg[o]), 0, r.vaddr(rFrame, c.slot(k), u), x86.Mod{})

@@ -33,6 +33,7 @@ type region struct {
 	pos     int
 	ops     []ir.ID
 	nextAt  [][]int32 // by component: positions in ops that use it, ascending
+	passed  []int32   // by component: how many of nextAt are not after pos
 	touched []int32   // components with anything in nextAt, zreg, kreg or stored
 	zreg    []int8
 	kreg    []int8
@@ -44,7 +45,7 @@ type region struct {
 	full    ir.ID // mask that is known to be all ones in this version of the region, or NoID
 	classes []ldsClass
 	bound   ldsBound
-	adopt   map[int32]int // components that get a register's home: position of the write
+	adopt   []int32 // by component: position of the write that gives it a register's home, plus one; or 0
 }
 
 // vectorSegment emits a region, looped over the strips. When many writes hang on one mask, there are two versions: for
@@ -56,11 +57,11 @@ func (c *compiler) vectorSegment(ops []ir.ID) {
 		c.region(ops, ir.NoID)
 		return
 	}
-	type saved struct{ home, def int32 }
-	before := make([]saved, len(c.comps))
+	before := c.savedComps[:0]
 	for i := range c.comps {
-		before[i] = saved{c.comps[i].home, c.comps[i].def}
+		before = append(before, savedComp{c.comps[i].home, c.comps[i].def})
 	}
+	c.savedComps = before
 	any, done := a.NewLabel(), a.NewLabel()
 	a.AluI(x86.CMP, c.lanes/8, c.memOf(c.vals[m].comps[0]), -1)
 	a.Jcc(x86.NE, any)
@@ -74,10 +75,19 @@ func (c *compiler) vectorSegment(ops []ir.ID) {
 	a.Bind(done)
 }
 
+// savedComp is what emitting a region changes of a component.
+type savedComp struct{ home, def int32 }
+
 // commonMask is the mask that most register writes of a region use, when it is worth a version of its own.
 func (c *compiler) commonMask(ops []ir.ID) ir.ID {
 	best, n := ir.NoID, 0
-	count := map[ir.ID]int{}
+	// A region has few masks.
+	type counted struct {
+		m ir.ID
+		n int
+	}
+	var room [8]counted
+	count := room[:0]
 	for _, id := range ops {
 		v := c.v(id)
 		m, weight := ir.NoID, 1
@@ -92,8 +102,15 @@ func (c *compiler) commonMask(ops []ir.ID) ir.ID {
 		if _, ok := c.isConst(m); ok || c.comps[c.vals[m].comps[0]].def >= c.seg {
 			continue
 		}
-		if count[m] += weight; count[m] > n {
-			best, n = m, count[m]
+		i := 0
+		for i < len(count) && count[i].m != m {
+			i++
+		}
+		if i == len(count) {
+			count = append(count, counted{m, 0})
+		}
+		if count[i].n += weight; count[i].n > n {
+			best, n = m, count[i].n
 		}
 	}
 	if n < 3 {
@@ -148,14 +165,14 @@ func (r *region) reset() {
 	r.bound.ok = false
 	// Only what the last region touched is not as it is to begin with.
 	for _, k := range r.touched {
-		r.nextAt[k] = r.nextAt[k][:0]
+		r.nextAt[k], r.passed[k], r.adopt[k] = r.nextAt[k][:0], 0, 0
 		for o := k * maxU; o < (k+1)*maxU; o++ {
 			r.zreg[o], r.kreg[o], r.stored[o] = noReg, noReg, false
 		}
 	}
 	r.touched = r.touched[:0]
 	for n := len(r.c.comps); len(r.nextAt) < n; {
-		r.nextAt = append(r.nextAt, nil)
+		r.nextAt, r.passed, r.adopt = append(r.nextAt, nil), append(r.passed, 0), append(r.adopt, 0)
 		for range maxU {
 			r.zreg, r.kreg, r.stored = append(r.zreg, noReg), append(r.kreg, noReg), append(r.stored, false)
 		}
@@ -187,10 +204,13 @@ func (r *region) reset() {
 
 // next is the position of k's next use after the current operation, or a far one.
 func (r *region) next(k int32) int {
-	for _, p := range r.nextAt[k] {
-		if int(p) > r.pos {
-			return int(p)
-		}
+	at, i := r.nextAt[k], int(r.passed[k])
+	for i < len(at) && int(at[i]) <= r.pos { // pos only grows
+		i++
+	}
+	r.passed[k] = int32(i)
+	if i < len(at) {
+		return int(at[i])
 	}
 	return 1 << 30
 }
@@ -240,10 +260,6 @@ func (r *region) kmem(k int32, u int) x86.RM {
 // nobody looks at the lanes that the write leaves out: they need no slot.
 func (r *region) findAdopted() {
 	c := r.c
-	if r.adopt == nil {
-		r.adopt = map[int32]int{}
-	}
-	clear(r.adopt)
 	for i, id := range r.ops {
 		v := c.v(id)
 		if v.Op != ir.OpVSet {
@@ -254,14 +270,14 @@ func (r *region) findAdopted() {
 			continue
 		}
 		m := &c.comps[ks[0]]
-		if _, ok := r.adopt[ks[0]]; ok || m.kind != compZ || m.wide || m.home >= 0 || m.def != c.seg || m.shr != 0 {
+		if r.adopt[ks[0]] != 0 || m.kind != compZ || m.wide || m.home >= 0 || m.def != c.seg || m.shr != 0 {
 			continue
 		}
 		if _, ok := c.compConst(ks[0]); ok {
 			continue
 		}
 		if s := c.vals[m.id].scope; c.fullMask(v.Args[1]) || s == v.Args[1] {
-			r.adopt[ks[0]] = i
+			r.adopt[ks[0]] = int32(i) + 1
 		}
 	}
 }
@@ -273,10 +289,10 @@ func (r *region) adopted(v *ir.Value) {
 	if len(ks) == 0 {
 		return
 	}
-	if at, ok := r.adopt[ks[0]]; !ok || at != r.pos {
+	if int(r.adopt[ks[0]]) != r.pos+1 {
 		return
 	}
 	home := offV + int32(v.Imm)*int32(c.lanes)*4
 	c.comps[ks[0]].home = home
-	c.homes[home] = append(c.homes[home], ks[0])
+	c.addHome(v.Imm, ks[0])
 }

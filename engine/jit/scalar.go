@@ -9,9 +9,10 @@ import (
 type scalars struct {
 	c    *compiler
 	pos  int
-	reg  map[int32]x86.Reg
+	reg  []int8 // by component: its register, or -1
 	own  [16]int32
-	next map[int32][]int32
+	next [][]int32 // by component: positions that use it, ascending
+	seen []int32   // components with anything in reg or next
 	pin  uint16
 }
 
@@ -20,11 +21,13 @@ var scalarRegs = [...]x86.Reg{x86.RBX, x86.R8, x86.R9, x86.R10, x86.R11, x86.R12
 func (c *compiler) scalarSegment(ops []ir.ID) {
 	g := &c.g
 	g.c = c
-	if g.reg == nil {
-		g.reg, g.next = map[int32]x86.Reg{}, map[int32][]int32{}
+	for _, k := range g.seen {
+		g.reg[k], g.next[k] = noReg, g.next[k][:0]
 	}
-	clear(g.reg)
-	clear(g.next)
+	g.seen = g.seen[:0]
+	for len(g.reg) < len(c.comps) {
+		g.reg, g.next = append(g.reg, noReg), append(g.next, nil)
+	}
 	for i := range g.own {
 		g.own[i] = ownFree
 	}
@@ -34,6 +37,9 @@ func (c *compiler) scalarSegment(ops []ir.ID) {
 				continue
 			}
 			for _, k := range c.vals[arg].comps {
+				if len(g.next[k]) == 0 {
+					g.seen = append(g.seen, k)
+				}
 				g.next[k] = append(g.next[k], int32(i))
 			}
 		}
@@ -57,10 +63,8 @@ func (c *compiler) scalarSegment(ops []ir.ID) {
 
 // drop frees k's register when the run does not use it again.
 func (g *scalars) drop(k int32) {
-	r, ok := g.reg[k]
-	if ok && g.nextUse(k) == 1<<30 {
-		g.own[r] = ownFree
-		delete(g.reg, k)
+	if r := g.reg[k]; r >= 0 && g.nextUse(k) == 1<<30 {
+		g.own[r], g.reg[k] = ownFree, noReg
 	}
 }
 
@@ -94,9 +98,10 @@ func (g *scalars) alloc(k int32) x86.Reg {
 			g.c.a.GS(x86.MOVS, 8, x86.M(rFrame, g.c.slot(o)), best)
 			m.def-- // from now on it can be read from its slot
 		}
-		delete(g.reg, o)
+		g.reg[o] = noReg
 	}
-	g.own[best], g.reg[k] = k, best
+	g.own[best], g.reg[k] = k, int8(best)
+	g.seen = append(g.seen, k)
 	g.pin |= 1 << best
 	return best
 }
@@ -120,9 +125,9 @@ func (g *scalars) rm(id ir.ID, i int, tmp x86.Reg) x86.RM {
 		c.a.MovI(tmp, x)
 		return x86.R(tmp)
 	}
-	if r, ok := g.reg[k]; ok {
+	if r := g.reg[k]; r >= 0 {
 		g.pin |= 1 << r
-		return x86.R(r)
+		return x86.R(x86.Reg(r))
 	}
 	if g.nextUse(k) < 1<<30 {
 		return x86.R(g.load(k))
@@ -152,10 +157,8 @@ func (g *scalars) load(k int32) x86.Reg {
 func (g *scalars) in(id ir.ID, i int, tmp x86.Reg) x86.Reg {
 	c := g.c
 	m := g.rm(id, i, tmp)
-	for _, r := range append(scalarRegs[:], x86.RAX, x86.RCX, x86.RDX) {
-		if m.IsReg(uint8(r)) {
-			return r
-		}
+	if !m.IsMem() {
+		return x86.Reg(m.Num())
 	}
 	c.a.G(x86.MOV, c.gsize(c.vals[id].comps[i]), tmp, m)
 	return tmp

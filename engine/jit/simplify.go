@@ -1,12 +1,18 @@
 package jit
 
-import "github.com/pumice-gpu/pumice/engine/ir"
+import (
+	"github.com/pumice-gpu/pumice/engine/ir"
+	"github.com/pumice-gpu/pumice/engine/isa"
+)
 
 // simplify replaces operations of the block by cheaper ones of the compiler's own: the carry of an addition whose sum is
 // there is a comparison, and the addition of a mask's bits is a masked one.
 func (c *compiler) simplify() {
+	carries := false
 	for _, id := range c.b.Code {
-		for _, a := range c.v(id).Args {
+		v := c.v(id)
+		carries = carries || v.Op == ir.OpCarryAdd
+		for _, a := range v.Args {
 			if a != ir.NoID {
 				c.vals[a].uses++
 			}
@@ -25,7 +31,9 @@ func (c *compiler) simplify() {
 			}
 			x, y := v.Args[0], v.Args[1]
 			if v.Op == ir.OpAdd {
-				c.sums[[2]ir.ID{x, y}] = id
+				if carries {
+					c.sums[[2]ir.ID{x, y}] = id
+				}
 				if c.v(x).Op == ir.OpMToV && c.vals[x].uses == 1 {
 					x, y = y, x
 				}
@@ -41,7 +49,7 @@ func (c *compiler) simplify() {
 			if v.Op == ir.OpSub {
 				op = opSubK
 			}
-			c.over[id] = &ir.Value{Op: op, Type: ir.V32, Args: []ir.ID{x, m}, PC: v.PC}
+			c.over[id] = c.newValue(ir.Value{Op: op, Type: ir.V32, Args: c.ids(x, m), PC: v.PC})
 		case ir.OpCarryAdd:
 			if v.Type != ir.M || len(v.Args) > 2 && v.Args[2] != ir.NoID {
 				continue
@@ -54,7 +62,7 @@ func (c *compiler) simplify() {
 			if !isVec(c.v(x).Type) {
 				x = y
 			}
-			c.over[id] = &ir.Value{Op: ir.OpICmp, Type: ir.M, Pred: ir.ULT, Args: []ir.ID{s, x}, PC: v.PC}
+			c.over[id] = c.newValue(ir.Value{Op: ir.OpICmp, Type: ir.M, Pred: ir.ULT, Args: c.ids(s, x), PC: v.PC})
 		}
 	}
 }
@@ -63,48 +71,53 @@ func (c *compiler) simplify() {
 // can see them.
 type lastWrites struct {
 	c *compiler
-	v map[uint64]ir.ID // by VGPR: mask of the write
-	s map[uint64]bool  // scalar registers
+	// Entries of an earlier turn say nothing.
+	turn uint32
+	v    [vgprs]lastWrite
+	s    [isa.NumSRegs + 2]uint32 // scalar registers
+}
+
+// lastWrite is a write of a VGPR: its mask.
+type lastWrite struct {
+	turn uint32
+	mask ir.ID
 }
 
 func (l *lastWrites) reset() {
-	if l.v == nil {
-		l.v, l.s = map[uint64]ir.ID{}, map[uint64]bool{}
+	if l.turn++; l.turn == 0 { // after 4 billion blocks
+		*l = lastWrites{c: l.c, turn: 1}
 	}
-	clear(l.v)
-	clear(l.s)
 }
 
 // dead tells whether id is a write that nobody sees.
 func (l *lastWrites) dead(id ir.ID, v *ir.Value) bool {
 	switch {
 	case v.Op == ir.OpVSet:
-		m, ok := l.v[v.Imm]
-		if ok && (m == v.Args[1] || l.c.fullMask(m)) {
+		w := &l.v[v.Imm]
+		if w.turn == l.turn && (w.mask == v.Args[1] || l.c.fullMask(w.mask)) {
 			return true
 		}
-		l.v[v.Imm] = v.Args[1]
+		*w = lastWrite{l.turn, v.Args[1]}
 	case v.Op == ir.OpVGet:
-		delete(l.v, v.Imm)
+		l.v[v.Imm].turn = 0
 	case v.Op == ir.OpSSet || v.Op == ir.OpSSet64 || v.Op == ir.OpMSet:
 		lo, hi := l.c.regs(v)
 		all := true
 		for n := lo; n < hi; n++ {
-			all = all && l.s[n]
-			l.s[n] = true
+			all = all && l.s[n] == l.turn
+			l.s[n] = l.turn
 		}
 		return all
 	case isGet(v.Op):
 		lo, hi := l.c.regs(v)
 		for n := lo; n < hi; n++ {
-			delete(l.s, n)
+			l.s[n] = 0
 		}
 	case v.Op.Pure() || v.Op >= ir.NumOps:
 	case v.Op.Memory() && v.Space == ir.LDS && l.c.classify(v) == classVector:
 	default:
 		// It may leave: all registers are looked at.
-		clear(l.v)
-		clear(l.s)
+		l.reset()
 	}
 	return false
 }

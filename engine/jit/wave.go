@@ -109,7 +109,9 @@ func (c *compiler) helperInfo(id ir.ID) *helperInfo {
 // helper leaves to Go for operation id and comes back behind it.
 func (c *compiler) helper(id ir.ID) {
 	a := &c.a
-	c.p.slots[id] = c.helperInfo(id)
+	h := c.helperInfo(id)
+	h.always = true
+	c.p.slots[id] = h
 	c.p.helpers++
 	resume := a.NewLabel()
 	a.MovMI(4, x86.M(rFrame, frameOp), int32(id))
