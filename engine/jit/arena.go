@@ -28,22 +28,33 @@ func (a *arena) ids(l ...ir.ID) []ir.ID {
 	return s
 }
 
-// chunks hands out slices; what they hold at first is not said.
+// rooms is memory for what stays with a Program, in chunks because there is much of it.
+type rooms struct {
+	infos  chunks[helperInfo]
+	lists  chunks[[]place]
+	places chunks[place]
+}
+
+// chunks hands out slices; after a reset what they hold at first is not said.
 type chunks[T any] struct {
 	all  [][]T
-	at   int // the chunk in use
+	at   int // index of the chunk in use
 	used int // of it
 }
 
-// chunkLen is how many a chunk holds at least.
-const chunkLen = 512
+// A chunk holds that many at least: few at first, for there are many small functions.
+const firstChunk, laterChunk = 32, 256
 
 func (c *chunks[T]) reset() { c.at, c.used = 0, 0 }
 
 func (c *chunks[T]) take(n int) []T {
 	for {
 		if c.at == len(c.all) {
-			c.all = append(c.all, make([]T, max(n, chunkLen)))
+			size := laterChunk
+			if c.at == 0 {
+				size = firstChunk
+			}
+			c.all = append(c.all, make([]T, max(n, size)))
 		}
 		if b := c.all[c.at]; c.used+n <= len(b) {
 			c.used += n

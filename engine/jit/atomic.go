@@ -211,7 +211,7 @@ func (c *compiler) combine(v *ir.Value, size int) {
 	case ir.AtomicSMin, ir.AtomicUMin, ir.AtomicSMax, ir.AtomicUMax:
 		mov(old)
 		a.Alu(x86.CMP, size, x, x86.R(old))
-		a.Cmov(map[ir.AtomicOp]x86.CC{ir.AtomicSMin: x86.L, ir.AtomicUMin: x86.B, ir.AtomicSMax: x86.G, ir.AtomicUMax: x86.A}[v.Atomic], size, y, x86.R(x))
+		a.Cmov([...]x86.CC{ir.AtomicSMin: x86.L, ir.AtomicUMin: x86.B, ir.AtomicSMax: x86.G, ir.AtomicUMax: x86.A}[v.Atomic], size, y, x86.R(x))
 	case ir.AtomicInc:
 		a.Alu(x86.XOR, 4, x86.R9, x86.R(x86.R9))
 		a.G(x86.LEA, 8, y, x86.M(old, 1))

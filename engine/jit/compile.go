@@ -111,6 +111,7 @@ type compiler struct {
 	sums   map[[2]ir.ID]ir.ID // additions of the block, by their arguments
 	writes lastWrites
 	arena
+	rooms  rooms
 	pl     planner
 	vals   []value // by ir.ID
 	comps  []comp  // of the current block
@@ -160,7 +161,7 @@ func Compile(f *ir.Func) (*Program, error) {
 func CompileWith(f *ir.Func, o Options) (*Program, error) {
 	c := compilers.Get().(*compiler)
 	p, err := c.compileWith(f, o)
-	c.f, c.p, c.b = nil, nil, nil
+	c.f, c.p, c.b, c.rooms = nil, nil, nil, rooms{}
 	compilers.Put(c) // not after a panic: it may be in any state
 	return p, err
 }
@@ -224,6 +225,7 @@ func (c *compiler) compile(f *ir.Func) (*Program, error) {
 	c.a.Reset()
 	c.p = &Program{Func: f, slots: make([]*helperInfo, len(f.Values)), MXCSR: 0x1f80}
 	c.arena.reset()
+	c.rooms = rooms{}
 	if cap(c.vals) < len(f.Values) {
 		c.vals = make([]value, len(f.Values))
 	}

@@ -11,13 +11,16 @@ import (
 // NaNs too: the multiplicand first, then the multiplier, then the addend.
 
 // floatCmp maps predicates to vcmp immediates (quiet forms where they exist; exceptions are masked anyway).
-var floatCmp = map[ir.Pred]uint8{
+var floatCmp = [256]uint8{
 	ir.FFalse: 0x0b, ir.FLT: 0x11, ir.FEQ: 0x00, ir.FLE: 0x12, ir.FGT: 0x1e, ir.FLG: 0x0c, ir.FGE: 0x1d, ir.FO: 0x07,
 	ir.FU: 0x03, ir.FNGE: 0x19, ir.FNLG: 0x08, ir.FNGT: 0x1a, ir.FNLE: 0x16, ir.FNEQ: 0x04, ir.FNLT: 0x15, ir.FTrue: 0x0f,
 }
 
+// roundImm holds the immediates of vrndscale.
+var roundImm = [256]uint8{ir.OpFRndne: 8, ir.OpFFloor: 9, ir.OpFCeil: 10, ir.OpFTrunc: 11}
+
 // floatBinary: f32 and f64 instructions.
-var floatBinary = map[ir.Op][2]*x86.Inst{
+var floatBinary = [256][2]*x86.Inst{
 	ir.OpFAdd: {x86.VADDPS, x86.VADDPD},
 	ir.OpFSub: {x86.VSUBPS, x86.VSUBPD},
 	ir.OpFMul: {x86.VMULPS, x86.VMULPD},
@@ -179,7 +182,7 @@ func (c *compiler) floatOp(id ir.ID, v *ir.Value, u int) {
 		}
 	case ir.OpFTrunc, ir.OpFCeil, ir.OpFFloor, ir.OpFRndne:
 		inst := [2]*x86.Inst{x86.VRNDSCALEPS, x86.VRNDSCALEPD}[w]
-		imm := map[ir.Op]uint8{ir.OpFRndne: 8, ir.OpFFloor: 9, ir.OpFCeil: 10, ir.OpFTrunc: 11}[v.Op]
+		imm := roundImm[v.Op]
 		for i := range c.vals[id].comps {
 			x := r.opnd(v.Args[0], i, u, size)
 			d := r.dst(id, i, u)
@@ -406,7 +409,7 @@ func (c *compiler) cvt(id ir.ID, v *ir.Value, u int, mod x86.Mod) {
 		a.E(inst, L, uint8(x), 0, x86.V(x), mod)
 		r.become(id, 0, u, x)
 	case v.Kind == ir.F64:
-		inst := map[ir.Kind]*x86.Inst{ir.I32: x86.VCVTDQ2PD, ir.U32: x86.VCVTUDQ2PD, ir.F32: x86.VCVTPS2PD}[v.From]
+		inst := [...]*x86.Inst{ir.I32: x86.VCVTDQ2PD, ir.U32: x86.VCVTUDQ2PD, ir.F32: x86.VCVTPS2PD}[v.From]
 		x := r.zin(x0, 0, u, 4)
 		d0 := r.dstEarly(id, 0, u)
 		a.E(inst, L, uint8(d0), 0, x86.V(x), noMod)

@@ -459,13 +459,12 @@ func (x *access) move(all bool) {
 	switch {
 	case x.w <= 4 && x.store:
 		ld(0, ks[0])
-		inst := map[int32]*x86.Inst{1: x86.VPMOVDB, 2: x86.VPMOVDW, 4: x86.VMOVDQU32S}[x.w]
+		inst := [...]*x86.Inst{1: x86.VPMOVDB, 2: x86.VPMOVDW, 4: x86.VMOVDQU32S}[x.w]
 		a.E(inst, L, 0, 0, p(0), m)
 	case x.w <= 4:
 		inst := x86.VMOVDQU32
 		if x.w < 4 {
-			inst = map[[2]bool]*x86.Inst{{false, false}: x86.VPMOVZXBD, {false, true}: x86.VPMOVSXBD, {true, false}: x86.VPMOVZXWD,
-				{true, true}: x86.VPMOVSXWD}[[2]bool{x.w == 2, x.v.Sign}]
+			inst = [...][2]*x86.Inst{1: {x86.VPMOVZXBD, x86.VPMOVSXBD}, 2: {x86.VPMOVZXWD, x86.VPMOVSXWD}}[x.w][b2i(x.v.Sign)]
 		}
 		a.E(inst, L, 0, 0, p(0), z)
 		st(0, ks[0])
@@ -677,8 +676,7 @@ func (x *access) oneByOne() {
 			a.G(x86.MOV, 4, x86.RAX, tmp)
 			a.GS(x86.MOVS, int(min(x.w, 4)), p, x86.RAX)
 		case x.w < 4:
-			inst := map[[2]bool]*x86.GInst{{false, false}: x86.MOVZX8, {false, true}: x86.MOVSX8, {true, false}: x86.MOVZX16,
-				{true, true}: x86.MOVSX16}[[2]bool{x.w == 2, x.v.Sign}]
+			inst := [...][2]*x86.GInst{1: {x86.MOVZX8, x86.MOVSX8}, 2: {x86.MOVZX16, x86.MOVSX16}}[x.w][b2i(x.v.Sign)]
 			a.G(inst, 4, x86.RAX, p)
 			a.GS(x86.MOVS, 4, tmp, x86.RAX)
 		default:

@@ -131,7 +131,7 @@ func (c *compiler) halfOp(id ir.ID, v *ir.Value, u int, mod x86.Mod) {
 		r.become(id, 0, u, x)
 	default: // exact in f32
 		x := c.fromHalf(v.Args[0], u)
-		if imm, ok := map[ir.Op]uint8{ir.OpFRndne: 8, ir.OpFFloor: 9, ir.OpFCeil: 10, ir.OpFTrunc: 11}[v.Op]; ok {
+		if imm := roundImm[v.Op]; imm != 0 {
 			a.EI(x86.VRNDSCALEPS, L, uint8(x), 0, x86.V(x), imm, noMod)
 		}
 		a.EI(x86.VCVTPS2PH, L, uint8(x), 0, x86.V(x), 0, noMod)

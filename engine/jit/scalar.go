@@ -190,11 +190,20 @@ func (g *scalars) out(id ir.ID, i int, r x86.Reg) {
 	}
 }
 
+// scalarShifts: by an immediate and by a register.
+var scalarShifts = [256]struct {
+	imm *x86.GInst
+	reg *x86.Inst
+}{ir.OpShl: {x86.SHL, x86.SHLX}, ir.OpLShr: {x86.SHR, x86.SHRX}, ir.OpAShr: {x86.SAR, x86.SARX}}
+
+// minMaxCC is when the second argument is taken.
+var minMaxCC = [256]x86.CC{ir.OpMinU: x86.A, ir.OpMaxU: x86.B, ir.OpMinS: x86.G, ir.OpMaxS: x86.L}
+
 // scalarAlu are the operations that x86 has in the same form.
-var scalarAlu = map[ir.Op]x86.Alu{ir.OpAdd: x86.ADD, ir.OpSub: x86.SUB, ir.OpAnd: x86.AND, ir.OpOr: x86.OR, ir.OpXor: x86.XOR,
+var scalarAlu = [256]x86.Alu{ir.OpAdd: x86.ADD, ir.OpSub: x86.SUB, ir.OpAnd: x86.AND, ir.OpOr: x86.OR, ir.OpXor: x86.XOR,
 	ir.OpMAnd: x86.AND, ir.OpMOr: x86.OR, ir.OpMXor: x86.XOR}
 
-var predCC = map[ir.Pred]x86.CC{ir.EQ: x86.E, ir.NE: x86.NE, ir.ULT: x86.B, ir.ULE: x86.BE, ir.UGT: x86.A, ir.UGE: x86.AE,
+var predCC = [256]x86.CC{ir.EQ: x86.E, ir.NE: x86.NE, ir.ULT: x86.B, ir.ULE: x86.BE, ir.UGT: x86.A, ir.UGE: x86.AE,
 	ir.SLT: x86.L, ir.SLE: x86.LE, ir.SGT: x86.G, ir.SGE: x86.GE}
 
 // canScalar tells whether scalarOp knows the operation.
@@ -348,12 +357,12 @@ func (c *compiler) scalarOp(id ir.ID, v *ir.Value) {
 	case ir.OpShl, ir.OpLShr, ir.OpAShr:
 		g.mov(t, arg(0), size)
 		if n, ok := c.isConst(arg(1)); ok {
-			m := map[ir.Op]*x86.GInst{ir.OpShl: x86.SHL, ir.OpLShr: x86.SHR, ir.OpAShr: x86.SAR}[v.Op]
+			m := scalarShifts[v.Op].imm
 			if n &= uint64(size*8 - 1); n != 0 {
 				a.GI8(m, size, x86.R(t), uint8(n))
 			}
 		} else {
-			m := map[ir.Op]*x86.Inst{ir.OpShl: x86.SHLX, ir.OpLShr: x86.SHRX, ir.OpAShr: x86.SARX}[v.Op]
+			m := scalarShifts[v.Op].reg
 			a.GV(m, size, t, g.in(arg(1), 0, x86.RCX), x86.R(t))
 		}
 		g.out(id, 0, t)
@@ -361,7 +370,7 @@ func (c *compiler) scalarOp(id ir.ID, v *ir.Value) {
 		g.mov(t, arg(0), size)
 		y := g.in(arg(1), 0, x86.RCX)
 		a.Alu(x86.CMP, size, t, x86.R(y))
-		a.Cmov(map[ir.Op]x86.CC{ir.OpMinU: x86.A, ir.OpMaxU: x86.B, ir.OpMinS: x86.G, ir.OpMaxS: x86.L}[v.Op], size, t, x86.R(y))
+		a.Cmov(minMaxCC[v.Op], size, t, x86.R(y))
 		g.out(id, 0, t)
 	case ir.OpAbs:
 		g.mov(t, arg(0), size)

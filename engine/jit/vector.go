@@ -6,7 +6,7 @@ import (
 )
 
 // binaryOps are the lane-wise integer operations that are one instruction, for 32 and 64 bits.
-var binaryOps = map[ir.Op]struct {
+var binaryOps = [256]struct {
 	d, q *x86.Inst
 	comm bool
 }{
@@ -23,14 +23,17 @@ var binaryOps = map[ir.Op]struct {
 }
 
 // shiftOps: by immediate and by vector, for 32 and 64 bits.
-var shiftOps = map[ir.Op]struct{ di, qi, d, q *x86.Inst }{
+var shiftOps = [256]struct{ di, qi, d, q *x86.Inst }{
 	ir.OpShl:  {x86.VPSLLDI, x86.VPSLLQI, x86.VPSLLVD, x86.VPSLLVQ},
 	ir.OpLShr: {x86.VPSRLDI, x86.VPSRLQI, x86.VPSRLVD, x86.VPSRLVQ},
 	ir.OpAShr: {x86.VPSRADI, x86.VPSRAQI, x86.VPSRAVD, x86.VPSRAVQ},
 }
 
+// maskOps are the operations of two masks.
+var maskOps = [256]*x86.Inst{ir.OpMAnd: x86.KANDW, ir.OpMOr: x86.KORW, ir.OpMXor: x86.KXORW}
+
 // intCmp maps a predicate to the immediate of vpcmp and whether it is unsigned.
-var intCmp = map[ir.Pred]struct {
+var intCmp = [256]struct {
 	imm      uint8
 	unsigned bool
 }{
@@ -212,7 +215,7 @@ func (c *compiler) vectorOp(id ir.ID, v *ir.Value, u int) {
 			return
 		}
 		x, y := r.kin(v.Args[0], u, false), r.kin(v.Args[1], u, false)
-		inst := map[ir.Op]*x86.Inst{ir.OpMAnd: x86.KANDW, ir.OpMOr: x86.KORW, ir.OpMXor: x86.KXORW}[v.Op]
+		inst := maskOps[v.Op]
 		d := r.kdst(id, u)
 		a.X(inst, x86.L128, uint8(d), uint8(x), x86.KR(y))
 	case ir.OpMNot:

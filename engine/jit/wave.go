@@ -86,22 +86,28 @@ func (c *compiler) placeOf(k int32) place {
 
 func (c *compiler) helperInfo(id ir.ID) *helperInfo {
 	v := c.v(id)
-	h := &helperInfo{id: id}
-	for _, arg := range v.Args {
-		var ps []place
-		if arg != ir.NoID {
-			for _, k := range c.vals[arg].comps {
-				ps = append(ps, c.placeOf(k))
-			}
-			if len(ps) == 0 {
-				x, _ := c.isConst(arg)
-				ps = append(ps, place{kind: placeConst, x: c.trim(arg, x)})
-			}
+	h := &c.rooms.infos.take(1)[0]
+	h.id = id
+	h.args = c.rooms.lists.take(len(v.Args))
+	for i, arg := range v.Args {
+		if arg == ir.NoID {
+			continue
 		}
-		h.args = append(h.args, ps)
+		ks := c.vals[arg].comps
+		ps := c.rooms.places.take(max(len(ks), 1))
+		for j, k := range ks {
+			ps[j] = c.placeOf(k)
+		}
+		if len(ks) == 0 {
+			x, _ := c.isConst(arg)
+			ps[0] = place{kind: placeConst, x: c.trim(arg, x)}
+		}
+		h.args[i] = ps
 	}
-	for _, k := range c.vals[id].comps {
-		h.res = append(h.res, place{kind: placeFrame, off: c.slot(k), wide: c.comps[k].wide})
+	ks := c.vals[id].comps
+	h.res = c.rooms.places.take(len(ks))
+	for i, k := range ks {
+		h.res[i] = place{kind: placeFrame, off: c.slot(k), wide: c.comps[k].wide}
 	}
 	return h
 }

@@ -166,6 +166,8 @@ type Asm struct {
 	labels []int32                   // offset, or -1 while unbound
 	fixups []fixup
 	consts []poolConst
+	index  []int32 // of consts, plus one, by hash of their data; a power of two long
+	data   []byte  // of consts
 	err    error
 
 	// Lower, if set, is given every vector and mask instruction instead of its being encoded: it emits others, with Raw, that do the same.
@@ -181,6 +183,8 @@ type poolConst struct {
 // Reset empties the assembler and keeps its buffers.
 func (a *Asm) Reset() {
 	a.Buf, a.labels, a.fixups, a.consts, a.err = a.Buf[:0], a.labels[:0], a.fixups[:0], a.consts[:0], nil
+	a.data = a.data[:0]
+	clear(a.index)
 }
 
 // Err is the first thing that could not be encoded, or nil.
@@ -221,16 +225,46 @@ func (a *Asm) Offset(l Label) int { return int(a.labels[l]) }
 
 // Const gives a label for read-only bytes put behind the code by [Asm.Finish]. Equal bytes share one place.
 func (a *Asm) Const(data []byte, align int) Label {
-	for i := range a.consts {
-		c := &a.consts[i]
+	if len(a.index) < 2*len(a.consts)+16 {
+		a.reindex()
+	}
+	slot := hash(data) & uint32(len(a.index)-1)
+	for ; a.index[slot] > 0; slot = (slot + 1) & uint32(len(a.index)-1) {
+		c := &a.consts[a.index[slot]-1]
 		if string(c.data) == string(data) {
 			c.align = max(c.align, align)
 			return c.label
 		}
 	}
 	l := a.NewLabel()
-	a.consts = append(a.consts, poolConst{l, align, append([]byte(nil), data...)})
+	n := len(a.data)
+	a.data = append(a.data, data...) // where it grows, earlier constants keep the old array
+	a.consts = append(a.consts, poolConst{l, align, a.data[n:len(a.data):len(a.data)]})
+	a.index[slot] = int32(len(a.consts))
 	return l
+}
+
+// reindex makes the table of constants twice as large.
+func (a *Asm) reindex() {
+	a.index = make([]int32, max(64, 2*len(a.index)))
+	for i := range a.consts {
+		slot := hash(a.consts[i].data) & uint32(len(a.index)-1)
+		for a.index[slot] > 0 {
+			slot = (slot + 1) & uint32(len(a.index)-1)
+		}
+		a.index[slot] = int32(i + 1)
+	}
+}
+
+func hash(b []byte) uint32 {
+	h := uint64(len(b))
+	for ; len(b) >= 4; b = b[4:] {
+		h = (h ^ uint64(binary.LittleEndian.Uint32(b))) * 0x9e3779b97f4a7c15
+	}
+	for _, x := range b {
+		h = (h ^ uint64(x)) * 0x9e3779b97f4a7c15
+	}
+	return uint32(h >> 32)
 }
 
 // ConstData is the data of the constant that m addresses, nil if it addresses none.
@@ -244,10 +278,18 @@ func (a *Asm) ConstData(m RM) []byte {
 }
 
 // Const32 is Const of one little-endian dword.
-func (a *Asm) Const32(v uint32) Label { return a.Const(binary.LittleEndian.AppendUint32(nil, v), 4) }
+func (a *Asm) Const32(v uint32) Label {
+	var b [4]byte
+	binary.LittleEndian.PutUint32(b[:], v)
+	return a.Const(b[:], 4)
+}
 
 // Const64 is Const of one little-endian qword.
-func (a *Asm) Const64(v uint64) Label { return a.Const(binary.LittleEndian.AppendUint64(nil, v), 8) }
+func (a *Asm) Const64(v uint64) Label {
+	var b [8]byte
+	binary.LittleEndian.PutUint64(b[:], v)
+	return a.Const(b[:], 8)
+}
 
 // Align pads with breakpoint bytes to a multiple of n.
 func (a *Asm) Align(n int) {
@@ -269,6 +311,7 @@ func (a *Asm) Finish() ([]byte, error) {
 		a.Buf = append(a.Buf, c.data...)
 	}
 	a.consts = a.consts[:0]
+	clear(a.index)
 	for _, f := range a.fixups {
 		to := a.labels[f.label]
 		if to < 0 {
@@ -281,8 +324,6 @@ func (a *Asm) Finish() ([]byte, error) {
 	return a.Buf, a.err
 }
 
-func (a *Asm) b(v ...byte) { a.Buf = append(a.Buf, v...) }
-
 func (a *Asm) i32(v int32) { a.Buf = binary.LittleEndian.AppendUint32(a.Buf, uint32(v)) }
 
 // modrm emits ModRM, SIB and displacement. n is the disp8 scale (1 outside EVEX), tail the bytes of immediate that
@@ -291,10 +332,10 @@ func (a *Asm) modrm(reg uint8, m RM, n int32, tail int) {
 	reg &= 7
 	switch m.kind {
 	case kindReg:
-		a.b(0xc0 | reg<<3 | m.reg&7)
+		a.Buf = append(a.Buf, 0xc0|reg<<3|m.reg&7)
 		return
 	case kindRIP:
-		a.b(reg<<3 | 5)
+		a.Buf = append(a.Buf, reg<<3|5)
 		at := int32(len(a.Buf))
 		a.fixups = append(a.fixups, fixup{at, at + 4 + int32(tail), m.label, m.disp})
 		a.i32(0)
@@ -317,13 +358,13 @@ func (a *Asm) modrm(reg uint8, m RM, n int32, tail int) {
 				a.fail("rsp as index")
 			}
 		}
-		a.b(mod|reg<<3|4, m.scale<<6|index<<3|m.reg&7)
+		a.Buf = append(a.Buf, mod|reg<<3|4, m.scale<<6|index<<3|m.reg&7)
 	} else {
-		a.b(mod | reg<<3 | m.reg&7)
+		a.Buf = append(a.Buf, mod|reg<<3|m.reg&7)
 	}
 	switch mod {
 	case 0x40:
-		a.b(byte(m.disp / n))
+		a.Buf = append(a.Buf, byte(m.disp/n))
 	case 0x80:
 		a.i32(m.disp)
 	}

@@ -56,10 +56,10 @@ func gi(name string, pfx, m, op byte, form gform, ext byte, size gsize) *GInst {
 // head emits prefixes, REX and opcode. byteReg tells that reg is a byte register, byteRM the same of r/m.
 func (a *Asm) head(pfx, m, op byte, size int, reg uint8, rm RM, byteReg, byteRM bool) {
 	if size == 2 {
-		a.b(0x66)
+		a.Buf = append(a.Buf, 0x66)
 	}
 	if pfx != 0 {
-		a.b(pfx)
+		a.Buf = append(a.Buf, pfx)
 	}
 	rex := byte(0)
 	if size == 8 {
@@ -78,15 +78,15 @@ func (a *Asm) head(pfx, m, op byte, size int, reg uint8, rm RM, byteReg, byteRM 
 		rex |= 0x40
 	}
 	if rex != 0 {
-		a.b(rex)
+		a.Buf = append(a.Buf, rex)
 	}
 	switch m {
 	case 1:
-		a.b(0x0f)
+		a.Buf = append(a.Buf, 0x0f)
 	case 2:
-		a.b(0x0f, 0x38)
+		a.Buf = append(a.Buf, 0x0f, 0x38)
 	}
-	a.b(op)
+	a.Buf = append(a.Buf, op)
 }
 
 func (a *Asm) gcheck(i *GInst, size int, f gform) {
@@ -147,7 +147,7 @@ func (a *Asm) GI8(i *GInst, size int, rm RM, imm uint8) {
 	a.gcheck(i, size, gMI8)
 	a.noteGeneral(i, size, 0, rm, int(imm))
 	a.general(i, size, i.ext, rm, 1)
-	a.b(imm)
+	a.Buf = append(a.Buf, imm)
 }
 
 // GSI8 emits shld or shrd: r/m, reg, immediate byte.
@@ -155,13 +155,13 @@ func (a *Asm) GSI8(i *GInst, size int, rm RM, reg Reg, imm uint8) {
 	a.gcheck(i, size, gMRI8)
 	a.noteGeneral(i, size, uint8(reg), rm, int(imm))
 	a.general(i, size, uint8(reg), rm, 1)
-	a.b(imm)
+	a.Buf = append(a.Buf, imm)
 }
 
 // Lock makes the next instruction atomic.
 func (a *Asm) Lock() {
 	a.note("lock")
-	a.b(0xf0)
+	a.Buf = append(a.Buf, 0xf0)
 }
 
 // Alu is one of the eight classic two-operand instructions, by opcode group number.
@@ -216,15 +216,15 @@ func (a *Asm) AluI(op Alu, size int, rm RM, imm int32) {
 	case size == 1:
 		a.head(0, 0, 0x80, 1, uint8(op), rm, false, true)
 		a.modrm(uint8(op), rm, 1, 1)
-		a.b(byte(imm))
+		a.Buf = append(a.Buf, byte(imm))
 	case imm >= -128 && imm <= 127:
 		a.head(0, 0, 0x83, size, uint8(op), rm, false, false)
 		a.modrm(uint8(op), rm, 1, 1)
-		a.b(byte(imm))
+		a.Buf = append(a.Buf, byte(imm))
 	case size == 2:
 		a.head(0, 0, 0x81, 2, uint8(op), rm, false, false)
 		a.modrm(uint8(op), rm, 1, 2)
-		a.b(byte(imm), byte(imm>>8))
+		a.Buf = append(a.Buf, byte(imm), byte(imm>>8))
 	default:
 		a.head(0, 0, 0x81, size, uint8(op), rm, false, false)
 		a.modrm(uint8(op), rm, 1, 4)
@@ -240,16 +240,16 @@ func (a *Asm) MovI(reg Reg, v uint64) {
 	switch {
 	case v>>32 == 0:
 		if reg > 7 {
-			a.b(0x41)
+			a.Buf = append(a.Buf, 0x41)
 		}
-		a.b(0xb8 | byte(reg)&7)
+		a.Buf = append(a.Buf, 0xb8|byte(reg)&7)
 		a.i32(int32(v))
 	case int64(v) == int64(int32(v)):
 		a.head(0, 0, 0xc7, 8, 0, R(reg), false, false)
 		a.modrm(0, R(reg), 1, 4)
 		a.i32(int32(v))
 	default:
-		a.b(0x48|byte(reg)>>3, 0xb8|byte(reg)&7)
+		a.Buf = append(a.Buf, 0x48|byte(reg)>>3, 0xb8|byte(reg)&7)
 		a.Buf = binary.LittleEndian.AppendUint64(a.Buf, v)
 	}
 }
@@ -267,9 +267,9 @@ func (a *Asm) MovMI(size int, m RM, imm int32) {
 	a.modrm(0, m, 1, tail)
 	switch tail {
 	case 1:
-		a.b(byte(imm))
+		a.Buf = append(a.Buf, byte(imm))
 	case 2:
-		a.b(byte(imm), byte(imm>>8))
+		a.Buf = append(a.Buf, byte(imm), byte(imm>>8))
 	default:
 		a.i32(imm)
 	}
@@ -283,7 +283,7 @@ func (a *Asm) IMulI(size int, reg Reg, rm RM, imm int32) {
 	if imm >= -128 && imm <= 127 {
 		a.head(0, 0, 0x6b, size, uint8(reg), rm, false, false)
 		a.modrm(uint8(reg), rm, 1, 1)
-		a.b(byte(imm))
+		a.Buf = append(a.Buf, byte(imm))
 		return
 	}
 	a.head(0, 0, 0x69, size, uint8(reg), rm, false, false)
@@ -299,7 +299,7 @@ func (a *Asm) TestI(size int, rm RM, imm int32) {
 	if size == 1 {
 		a.head(0, 0, 0xf6, 1, 0, rm, false, true)
 		a.modrm(0, rm, 1, 1)
-		a.b(byte(imm))
+		a.Buf = append(a.Buf, byte(imm))
 		return
 	}
 	a.head(0, 0, 0xf7, size, 0, rm, false, false)
@@ -331,7 +331,7 @@ func (a *Asm) Jcc(cc CC, l Label) {
 	if a.List != nil {
 		a.note("j%s .L%d", ccNames[cc], l)
 	}
-	a.b(0x0f, 0x80|byte(cc))
+	a.Buf = append(a.Buf, 0x0f, 0x80|byte(cc))
 	a.rel(l)
 }
 
@@ -340,7 +340,7 @@ func (a *Asm) Jmp(l Label) {
 	if a.List != nil {
 		a.note("jmp .L%d", l)
 	}
-	a.b(0xe9)
+	a.Buf = append(a.Buf, 0xe9)
 	a.rel(l)
 }
 
@@ -365,40 +365,40 @@ func (a *Asm) LeaL(reg Reg, l Label, off int32) { a.G(LEA, 8, reg, ML(l, off)) }
 // Ret returns to the trampoline.
 func (a *Asm) Ret() {
 	a.note("ret")
-	a.b(0xc3)
+	a.Buf = append(a.Buf, 0xc3)
 }
 
 // Pause hints a spin loop.
 func (a *Asm) Pause() {
 	a.note("pause")
-	a.b(0xf3, 0x90)
+	a.Buf = append(a.Buf, 0xf3, 0x90)
 }
 
 // Mfence orders all earlier loads and stores before all later ones.
 func (a *Asm) Mfence() {
 	a.note("mfence")
-	a.b(0x0f, 0xae, 0xf0)
+	a.Buf = append(a.Buf, 0x0f, 0xae, 0xf0)
 }
 
 // Rdtsc reads the time stamp counter into EDX:EAX.
 func (a *Asm) Rdtsc() {
 	a.note("rdtsc")
-	a.b(0x0f, 0x31)
+	a.Buf = append(a.Buf, 0x0f, 0x31)
 }
 
 // Int3 is a breakpoint, for places never reached.
 func (a *Asm) Int3() {
 	a.note("int3")
-	a.b(0xcc)
+	a.Buf = append(a.Buf, 0xcc)
 }
 
 // Cqo sign-extends RAX into RDX (size 8) or EAX into EDX (size 4).
 func (a *Asm) Cqo(size int) {
 	a.note("%s", map[int]string{4: "cdq", 8: "cqo"}[size])
 	if size == 8 {
-		a.b(0x48)
+		a.Buf = append(a.Buf, 0x48)
 	}
-	a.b(0x99)
+	a.Buf = append(a.Buf, 0x99)
 }
 
 // Ldmxcsr loads the floating-point control register.

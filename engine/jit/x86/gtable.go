@@ -64,7 +64,7 @@ func (a *Asm) Bswap(size int, r Reg) {
 		rex |= 0x41
 	}
 	if rex != 0 {
-		a.b(rex)
+		a.Buf = append(a.Buf, rex)
 	}
-	a.b(0x0f, 0xc8|byte(r)&7)
+	a.Buf = append(a.Buf, 0x0f, 0xc8|byte(r)&7)
 }

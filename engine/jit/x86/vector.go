@@ -316,7 +316,7 @@ func (a *Asm) vec(i *Inst, l VL, reg, vv uint8, m RM, mod Mod, imm uint8) {
 	if mod.Z {
 		z = 1
 	}
-	a.b(0x62,
+	a.Buf = append(a.Buf, 0x62,
 		(rb^1)<<7|(xb^1)<<6|(bb^1)<<5|(r2^1)<<4|mmm,
 		w<<7|(^vv&15)<<3|4|pp,
 		z<<7|ll<<5|b<<4|(v2^1)<<3|byte(mod.K),
@@ -327,7 +327,7 @@ func (a *Asm) vec(i *Inst, l VL, reg, vv uint8, m RM, mod Mod, imm uint8) {
 	}
 	a.modrm(reg, m, n, tail)
 	if i.imm {
-		a.b(imm)
+		a.Buf = append(a.Buf, imm)
 	}
 }
 
@@ -393,9 +393,9 @@ func (a *Asm) vex(i *Inst, l VL, reg, vv uint8, m RM, imm uint8) {
 		ll = byte(l)
 	}
 	if xb == 0 && bb == 0 && w == 0 && mmm == 1 {
-		a.b(0xc5, (rb^1)<<7|(^vv&15)<<3|ll<<2|pp, i.op)
+		a.Buf = append(a.Buf, 0xc5, (rb^1)<<7|(^vv&15)<<3|ll<<2|pp, i.op)
 	} else {
-		a.b(0xc4, (rb^1)<<7|(xb^1)<<6|(bb^1)<<5|mmm, w<<7|(^vv&15)<<3|ll<<2|pp, i.op)
+		a.Buf = append(a.Buf, 0xc4, (rb^1)<<7|(xb^1)<<6|(bb^1)<<5|mmm, w<<7|(^vv&15)<<3|ll<<2|pp, i.op)
 	}
 	tail := 0
 	if i.imm {
@@ -403,7 +403,7 @@ func (a *Asm) vex(i *Inst, l VL, reg, vv uint8, m RM, imm uint8) {
 	}
 	a.modrm(reg, m, 1, tail)
 	if i.imm {
-		a.b(imm)
+		a.Buf = append(a.Buf, imm)
 	}
 }
 
@@ -425,5 +425,5 @@ func (a *Asm) gvex(i *Inst, size int, reg, vv Reg, m RM, imm uint8) {
 // VZeroUpper clears the upper parts of all vector registers 0–15 and avoids the transition penalty of legacy SSE code.
 func (a *Asm) VZeroUpper() {
 	a.note("vzeroupper")
-	a.b(0xc5, 0xf8, 0x77)
+	a.Buf = append(a.Buf, 0xc5, 0xf8, 0x77)
 }
