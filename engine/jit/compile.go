@@ -288,9 +288,11 @@ func (c *compiler) block(b *ir.Block) {
 	c.frame = c.frameStart()
 	c.free, c.freeG = c.free[:0], c.freeG[:0]
 	c.plan()
-	if l := c.findLoop(); l != nil {
-		c.emitLoop(l)
-		c.p.loops++
+	if !c.m.Quick {
+		if l := c.findLoop(); l != nil {
+			c.emitLoop(l)
+			c.p.loops++
+		}
 	}
 	for i := range c.segs {
 		c.seg = int32(i)

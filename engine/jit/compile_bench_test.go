@@ -69,11 +69,17 @@ func BenchmarkCompile(b *testing.B) {
 			_ = ir.Verify(f)
 		}
 	})
-	run("compile", func() {
-		for _, f := range funcs {
-			if _, err := Compile(f); err != nil {
-				b.Fatal(err)
-			}
+	for _, o := range []Options{{AVX2: hostAVX2}, {AVX2: hostAVX2, Quick: true}} {
+		name := "compile"
+		if o.Quick {
+			name = "quick"
 		}
-	})
+		run(name, func() {
+			for _, f := range funcs {
+				if _, err := CompileWith(f, o); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }

@@ -130,7 +130,7 @@ func TestCorpus(t *testing.T) {
 		m, _ := filepath.Glob(g)
 		list = append(list, m...)
 	}
-	o := Options{AVX2: hostAVX2 || os.Getenv("CORPUS_AVX2") != ""}
+	o := Options{AVX2: hostAVX2 || os.Getenv("CORPUS_AVX2") != "", Quick: os.Getenv("CORPUS_QUICK") != ""}
 	helpers := map[string]int{}
 	hash := sha256.New()
 	var lifting, compiling time.Duration

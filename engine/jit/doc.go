@@ -36,8 +36,9 @@
 //
 // # Tiers
 //
-// Waves of a large function start in the interpreter while another goroutine compiles it; both engines can resume what the
-// other began, because state is exact at every exit.
+// Waves of a large function start in the interpreter while another goroutine compiles it, at first without the forms that
+// only speed code up; a function that runs for long is compiled again with them (tier.go). Engines and forms can resume
+// what the others began, because state is exact at every exit.
 //
 // # Fuel
 //

@@ -32,6 +32,7 @@ type Engine struct {
 	interp           *interp.Engine
 	mem              rt.CodeMemory
 	compiled, failed atomic.Uint64
+	promoted         atomic.Uint64 // functions compiled a second time
 	nanos            atomic.Uint64
 
 	tools Tools // immutable once there are workers
@@ -85,33 +86,43 @@ func (e *Engine) Stats() engine.Stats {
 // Failed counts functions that were left to the interpreter.
 func (e *Engine) Failed() uint64 { return e.failed.Load() }
 
-// build compiles f; the result is an *installed or an error.
-func (e *Engine) build(f *ir.Func) (r any) {
-	defer func() {
-		if x := recover(); x != nil {
-			e.failed.Add(1)
-			r = fmt.Errorf("jit: internal error: %v", x)
-		}
-	}()
+// build compiles f for the first time; the result is an *installed or an error.
+func (e *Engine) build(f *ir.Func) any {
 	if err := ir.Verify(f); err != nil {
 		e.failed.Add(1)
 		return err
 	}
+	// A listing is of the code that is there in the end.
+	r := e.compile(f, insts(f) >= quickFunc && !e.tools.Listing, 0)
+	if _, ok := r.(*installed); ok {
+		e.compiled.Add(1)
+	} else {
+		e.failed.Add(1)
+	}
+	return r
+}
+
+// compile makes code for f; the result is an *installed or an error. id is the function's number of a sampler's, or 0 when it has
+// none yet.
+func (e *Engine) compile(f *ir.Func, quick bool, id uint32) (r any) {
+	defer func() {
+		if x := recover(); x != nil {
+			r = fmt.Errorf("jit: internal error: %v", x)
+		}
+	}()
 	start := time.Now()
 	t := &e.tools
-	p, err := CompileWith(f, Options{Listing: t.Listing, Sample: t.Sampler != nil, AVX2: e.avx2})
+	p, err := CompileWith(f, Options{Listing: t.Listing, Sample: t.Sampler != nil, AVX2: e.avx2, Quick: quick})
 	if err != nil {
-		e.failed.Add(1)
 		return err
 	}
 	ip, err := install(&e.mem, p)
 	if err != nil {
-		e.failed.Add(1)
 		return err
 	}
-	e.compiled.Add(1)
+	ip.quick, ip.hot = quick, hotTimes*int64(insts(f))
 	e.nanos.Add(uint64(time.Since(start)))
-	if t.Sampler != nil {
+	if p.ID = id; id == 0 && t.Sampler != nil {
 		// A function without a number is not seen, and that is all.
 		p.ID, _ = t.Sampler.add(f)
 	}
@@ -198,6 +209,11 @@ func (k *Worker) Run(w *wave.Wave) (exit ir.Exit) {
 		slice := min(left, sliceFuel)
 		w.Fuel = slice
 		exit = k.m.execute(w, x.ip, x.block)
+		if x.ip.quick {
+			if b := k.e.earn(x.ip, slice-w.Fuel); b != nil {
+				x.ip = b
+			}
+		}
 		left -= slice - w.Fuel
 		w.Fuel = left
 		switch exit {
@@ -217,18 +233,6 @@ func (k *Worker) Run(w *wave.Wave) (exit ir.Exit) {
 	}
 }
 
-// largeFunc is how many guest instructions make a function large: its waves do not wait until it is compiled, which takes
-// milliseconds, but start in the interpreter.
-const largeFunc = 1000
-
-func large(f *ir.Func) bool {
-	n := 0
-	for _, b := range f.Blocks {
-		n += b.Insts
-	}
-	return n >= largeFunc
-}
-
 // find looks the code at w.PC up for x. When there is none to execute, it does what is to be done and returns the exit.
 func (k *Worker) find(w *wave.Wave, x *recent) (exit ir.Exit, ok bool) {
 	mode, version := w.S[isa.SRegMODE], k.local.Version(w.Space)
@@ -243,7 +247,7 @@ func (k *Worker) find(w *wave.Wave, x *recent) (exit ir.Exit, ok bool) {
 		return ir.ExitIllegal, false
 	}
 	var form any
-	if large(c.Func) {
+	if insts(c.Func) >= largeFunc {
 		if form, ok = c.AttachLater(code.SlotJIT, k.e.build); !ok {
 			return k.interpret(w), false
 		}
@@ -253,6 +257,9 @@ func (k *Worker) find(w *wave.Wave, x *recent) (exit ir.Exit, ok bool) {
 	ip, ok := form.(*installed)
 	if !ok {
 		return k.interpret(w), false
+	}
+	if b := ip.better.Load(); b != nil {
+		ip = b
 	}
 	size := wave.VGPROffset + ip.nvgpr*w.Lanes*4
 	if ip.Func.Lanes != w.Lanes || size > w.Size {

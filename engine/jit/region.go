@@ -52,7 +52,10 @@ type region struct {
 // all lanes active and for any mask.
 func (c *compiler) vectorSegment(ops []ir.ID) {
 	a := &c.a
-	m := c.commonMask(ops)
+	m := ir.NoID
+	if !c.m.Quick {
+		m = c.commonMask(ops)
+	}
 	if m == ir.NoID {
 		c.region(ops, ir.NoID)
 		return

@@ -17,6 +17,7 @@ import (
 type installed struct {
 	*Program
 	code rt.Code
+	promotion
 }
 
 // install puts p into m.
@@ -25,7 +26,7 @@ func install(m *rt.CodeMemory, p *Program) (*installed, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &installed{p, c}, nil
+	return &installed{Program: p, code: c}, nil
 }
 
 // machine is what one thread needs to run compiled code.
