@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 )
@@ -35,7 +36,8 @@ type Sim struct {
 	cfg   SimConfig
 	rng   *rand.Rand
 	now   time.Duration
-	tasks []*simTask
+	tasks []*simTask // those that have not ended, in order of creation
+	made  int        // tasks ever created
 	cur   *simTask
 	timer timerHeap
 	seq   uint64 // orders timers of the same time
@@ -125,7 +127,8 @@ func (s *Sim) Go(name string, daemon bool, fn func()) {
 	if s.over {
 		return
 	}
-	t := &simTask{id: len(s.tasks), name: name, daemon: daemon, run: make(chan struct{}, 1), dead: make(chan struct{})}
+	t := &simTask{id: s.made, name: name, daemon: daemon, run: make(chan struct{}, 1), dead: make(chan struct{})}
+	s.made++
 	s.tasks = append(s.tasks, t)
 	go func() {
 		defer close(t.dead)
@@ -153,6 +156,8 @@ func (s *Sim) exit(t *simTask) {
 		s.stop(fmt.Errorf("sched: task %s ends holding %s", t.name, strings.Join(t.heldNames(), ", ")))
 		return
 	}
+	i := slices.Index(s.tasks, t)
+	s.tasks = slices.Delete(s.tasks, i, i+1)
 	if next := s.pick(nil); next != nil {
 		s.cur = next
 		next.run <- struct{}{}
