@@ -7,6 +7,7 @@ import (
 
 	"github.com/pumice-gpu/pumice/kernel/mm"
 	"github.com/pumice-gpu/pumice/kernel/sched"
+	"github.com/pumice-gpu/pumice/kernel/segment"
 )
 
 // NotifierLockClass is the class of SVM.NotifierLock: it is taken in the reclaim path, below folio locks.
@@ -57,7 +58,7 @@ type Window struct {
 	notifier   mm.Notifier
 
 	// Guarded by DriverLock for changes and by NotifierLock for readers in callbacks (changes hold both).
-	ranges []*Range
+	ranges segment.Set[*Range]
 }
 
 // Range flags are one word, published in one store under NotifierLock, readable without it.
@@ -101,28 +102,27 @@ func (g *SVM) Fini() {
 	g.cfg.DriverLock.AssertHeld()
 	for len(g.windows) > 0 {
 		w := g.windows[0]
-		for len(w.ranges) > 0 {
-			g.Remove(w.ranges[0])
+		for r, ok := w.ranges.Next(0); ok; r, ok = w.ranges.Next(0) {
+			g.Remove(r.Value)
 		}
 	}
 }
 
 // Windows calls fn for each window that overlaps [start, end), in order.
 func (g *SVM) Windows(start, end uint64, fn func(*Window)) {
-	for _, w := range append([]*Window(nil), g.windows...) {
-		if w.Start < end && start < w.End {
-			fn(w)
-		}
+	i := sort.Search(len(g.windows), func(i int) bool { return g.windows[i].End > start })
+	j := i + sort.Search(len(g.windows)-i, func(j int) bool { return g.windows[i+j].Start >= end })
+	for _, w := range append([]*Window(nil), g.windows[i:j]...) {
+		fn(w)
 	}
 }
 
 // Ranges returns the ranges of the window that overlap [start, end), in order. The caller holds DriverLock, or
 // NotifierLock in a callback.
 func (w *Window) Ranges(start, end uint64) []*Range {
-	i := sort.Search(len(w.ranges), func(i int) bool { return w.ranges[i].End > start })
 	var out []*Range
-	for ; i < len(w.ranges) && w.ranges[i].Start < end; i++ {
-		out = append(out, w.ranges[i])
+	for x := range w.ranges.All(start, end) {
+		out = append(out, x.Value)
 	}
 	return out
 }
@@ -168,7 +168,7 @@ func (g *SVM) newWindow(addr uint64) (*Window, error) {
 
 // dropIfEmpty unregisters a window without ranges.
 func (g *SVM) dropIfEmpty(w *Window) {
-	if len(w.ranges) > 0 {
+	if w.ranges.Len() > 0 {
 		return
 	}
 	for i, x := range g.windows {
@@ -264,10 +264,7 @@ func (g *SVM) insert(w *Window, addr uint64, o InsertOptions) (*Range, error) {
 			g.cfg.Ops.RangeInit(r)
 		}
 		g.NotifierLock.Lock()
-		i := sort.Search(len(w.ranges), func(i int) bool { return w.ranges[i].Start > start })
-		w.ranges = append(w.ranges, nil)
-		copy(w.ranges[i+1:], w.ranges[i:])
-		w.ranges[i] = r
+		w.ranges.Insert(start, end, r)
 		g.NotifierLock.Unlock()
 		return r, nil
 	}
@@ -304,12 +301,7 @@ func (g *SVM) Remove(r *Range) {
 	}
 	r.removed = true
 	w := r.window
-	for i, x := range w.ranges {
-		if x == r {
-			w.ranges = append(w.ranges[:i], w.ranges[i+1:]...)
-			break
-		}
-	}
+	w.ranges.Remove(r.Start)
 	g.NotifierLock.Unlock()
 	r.Put()
 	g.dropIfEmpty(w)

@@ -21,7 +21,7 @@ func (s *Space) Inspect() ([]mm.VMA, []Page) {
 		}
 		pages = append(pages, x)
 	}
-	return append([]mm.VMA(nil), s.vmas...), pages
+	return s.listVMAs(), pages
 }
 
 // info describes an entry; the PTL is held, or nothing else runs.
@@ -41,3 +41,6 @@ func (p *pte) info() PageInfo {
 	info.Ref, info.Maps = p.folio.ref, p.folio.maps
 	return info
 }
+
+// NotifierSteps returns how many nodes of the tree of notifiers were looked at so far: what changes of the address space cost.
+func (s *Space) NotifierSteps() int { return s.notifiers.Steps() }

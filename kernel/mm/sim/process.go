@@ -1,8 +1,6 @@
 package sim
 
 import (
-	"sort"
-
 	"github.com/pumice-gpu/pumice/kernel/mm"
 )
 
@@ -18,8 +16,7 @@ func (s *Space) Mmap(start, size uint64, prot mm.Prot, kind mm.Kind) error {
 	s.mmap.Lock()
 	defer s.mmap.Unlock()
 	s.unmap(start, start+size)
-	s.vmas = append(s.vmas, mm.VMA{Start: start, End: start + size, Prot: prot, Kind: kind})
-	s.sortVMAs()
+	s.vmas.Insert(start, start+size, vma{prot, kind})
 	return nil
 }
 
@@ -39,20 +36,12 @@ func (s *Space) unmap(start, end uint64) {
 		return
 	}
 	done := s.invalidate(&mm.Invalidation{Start: start, End: end, Event: mm.EventUnmap, Blockable: true})
-	s.splitAt(start)
-	s.splitAt(end)
 	s.mem.ptl.Lock()
 	for page := range s.sortedPages(start, end) {
 		s.zap(page)
 	}
 	s.mem.unlock()
-	keep := s.vmas[:0]
-	for _, v := range s.vmas {
-		if v.End <= start || v.Start >= end {
-			keep = append(keep, v)
-		}
-	}
-	s.vmas = keep
+	s.vmas.Clear(start, end)
 	done()
 	s.mem.migrated.Wake()
 }
@@ -74,23 +63,6 @@ func (s *Space) covered(start, end uint64) bool {
 	return true
 }
 
-// splitAt makes addr a VMA boundary.
-func (s *Space) splitAt(addr uint64) {
-	for i, v := range s.vmas {
-		if v.Start < addr && addr < v.End {
-			s.vmas[i].End = addr
-			v.Start = addr
-			s.vmas = append(s.vmas, v)
-			s.sortVMAs()
-			return
-		}
-	}
-}
-
-func (s *Space) sortVMAs() {
-	sort.Slice(s.vmas, func(i, j int) bool { return s.vmas[i].Start < s.vmas[j].Start })
-}
-
 // Mprotect changes the rights of [start, start+size).
 func (s *Space) Mprotect(start, size uint64, prot mm.Prot) error {
 	if !aligned(start, size) {
@@ -102,13 +74,14 @@ func (s *Space) Mprotect(start, size uint64, prot mm.Prot) error {
 	if !s.covered(start, end) {
 		return mm.ENOMEM
 	}
-	s.splitAt(start)
-	s.splitAt(end)
+	s.vmas.SplitAt(start)
+	s.vmas.SplitAt(end)
 	done := s.invalidate(&mm.Invalidation{Start: start, End: end, Event: mm.EventProtectionVMA, Blockable: true})
-	for i := range s.vmas {
-		if v := &s.vmas[i]; v.Start >= start && v.End <= end {
-			v.Prot = prot
-		}
+	for a := start; a < end; {
+		g, _ := s.vmas.Find(a)
+		g.Value.prot = prot
+		s.vmas.Set(a, g.Value)
+		a = g.End
 	}
 	if prot&mm.ProtWrite == 0 {
 		s.mem.ptl.Lock()
@@ -150,7 +123,9 @@ func (s *Space) Fork(name string) *Space {
 	defer s.mmap.Unlock()
 	done := s.invalidate(&mm.Invalidation{Start: 0, End: ^uint64(0), Event: mm.EventProtectionPage, Blockable: true})
 	s.mem.ptl.Lock()
-	c.vmas = append([]mm.VMA(nil), s.vmas...)
+	for g := range s.vmas.All(0, ^uint64(0)) {
+		c.vmas.Insert(g.Start, g.End, g.Value)
+	}
 	for page := range s.sortedPages(0, ^uint64(0)) {
 		p := s.ptes[page]
 		p.writable = false

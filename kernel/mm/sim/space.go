@@ -4,8 +4,10 @@ import (
 	"sort"
 	"sync/atomic"
 
+	"github.com/pumice-gpu/pumice/kernel/interval"
 	"github.com/pumice-gpu/pumice/kernel/mm"
 	"github.com/pumice-gpu/pumice/kernel/sched"
+	"github.com/pumice-gpu/pumice/kernel/segment"
 )
 
 type pteState uint8
@@ -25,18 +27,28 @@ type pte struct {
 	swap     []byte
 }
 
+// vma is what a mapping is, beside its bounds.
+type vma struct {
+	prot mm.Prot
+	kind mm.Kind
+}
+
+func vmaOf(g segment.Seg[vma]) mm.VMA {
+	return mm.VMA{Start: g.Start, End: g.End, Prot: g.Value.prot, Kind: g.Value.kind}
+}
+
 // Space is a simulated process. It implements mm.Space.
 type Space struct {
 	mem  *Memory
 	name string
 
 	mmap sched.RWSem
-	vmas []mm.VMA // sorted, disjoint; guarded by mmap
+	vmas segment.Set[vma] // guarded by mmap
 
 	// Guarded by mem.ptl.
 	users     int
 	ptes      map[uint64]*pte
-	notifiers []*notifier
+	notifiers interval.Tree[*notifier]
 	active    []*mm.Invalidation
 
 	idle sched.WaitQueue // woken when an invalidation ends
@@ -91,20 +103,30 @@ func (s *Space) teardown() {
 	for page := range s.sortedPages(0, ^uint64(0)) {
 		s.zap(page)
 	}
-	s.vmas = nil
+	s.vmas.Clear(0, ^uint64(0))
 	s.mem.unlock()
 	end()
 }
 
-// sortedPages yields the pages with entries in [start, end) in order; deterministic where a map is not.
+// sortedPages yields the pages with entries in [start, end) in order; deterministic where a map is not. It takes a step for each page of the
+// range or for each entry of the process, whichever are fewer.
 func (s *Space) sortedPages(start, end uint64) func(func(uint64) bool) {
+	first, last := start>>mm.PageShift, (end-1)>>mm.PageShift
 	var pages []uint64
-	for p := range s.ptes {
-		if a := p << mm.PageShift; a >= start && a < end {
-			pages = append(pages, p)
+	if last-first < uint64(len(s.ptes)) {
+		for p := first; p <= last; p++ {
+			if s.ptes[p] != nil {
+				pages = append(pages, p)
+			}
 		}
+	} else {
+		for p := range s.ptes {
+			if p >= first && p <= last {
+				pages = append(pages, p)
+			}
+		}
+		sort.Slice(pages, func(i, j int) bool { return pages[i] < pages[j] })
 	}
-	sort.Slice(pages, func(i, j int) bool { return pages[i] < pages[j] })
 	return func(yield func(uint64) bool) {
 		for _, p := range pages {
 			if !yield(p) {
@@ -121,11 +143,8 @@ func (s *Space) FindVMA(addr uint64) (mm.VMA, bool) {
 }
 
 func (s *Space) findVMA(addr uint64) (mm.VMA, bool) {
-	i := sort.Search(len(s.vmas), func(i int) bool { return s.vmas[i].End > addr })
-	if i == len(s.vmas) {
-		return mm.VMA{}, false
-	}
-	return s.vmas[i], true
+	g, ok := s.vmas.Next(addr)
+	return vmaOf(g), ok
 }
 
 // vmaAt returns the VMA that contains addr.
@@ -138,7 +157,15 @@ func (s *Space) vmaAt(addr uint64) (mm.VMA, bool) {
 func (s *Space) VMAs() []mm.VMA {
 	s.mmap.RLock()
 	defer s.mmap.RUnlock()
-	return append([]mm.VMA(nil), s.vmas...)
+	return s.listVMAs()
+}
+
+func (s *Space) listVMAs() []mm.VMA {
+	var out []mm.VMA
+	for g := range s.vmas.All(0, ^uint64(0)) {
+		out = append(out, vmaOf(g))
+	}
+	return out
 }
 
 // notifier is an interval notifier.
@@ -147,8 +174,8 @@ type notifier struct {
 	start, end uint64
 	fn         mm.InvalidateFunc
 	seq        atomic.Uint64
-	removed    bool // guarded by ptl
-	running    int  // callbacks under way; guarded by ptl
+	node       *interval.Node[*notifier] // guarded by ptl
+	running    int                       // callbacks under way; guarded by ptl
 }
 
 func (s *Space) NewNotifier(start, end uint64, fn mm.InvalidateFunc) (mm.Notifier, error) {
@@ -159,7 +186,7 @@ func (s *Space) NewNotifier(start, end uint64, fn mm.InvalidateFunc) (mm.Notifie
 	if s.users == 0 {
 		return nil, mm.EFAULT
 	}
-	s.notifiers = append(s.notifiers, n)
+	n.node = s.notifiers.Insert(start, end, n)
 	return n, nil
 }
 
@@ -195,13 +222,7 @@ func (n *notifier) ReadRetry(seq uint64) bool {
 func (n *notifier) Remove() {
 	s := n.space
 	s.mem.ptl.Lock()
-	n.removed = true
-	for i, x := range s.notifiers {
-		if x == n {
-			s.notifiers = append(s.notifiers[:i], s.notifiers[i+1:]...)
-			break
-		}
-	}
+	s.notifiers.Remove(n.node)
 	s.mem.unlock()
 	s.idle.Wait(func() bool {
 		s.mem.ptl.Lock()
@@ -215,11 +236,9 @@ func (s *Space) invalidate(inv *mm.Invalidation) (end func()) {
 	s.mem.ptl.Lock()
 	s.active = append(s.active, inv)
 	var call []*notifier
-	for _, n := range s.notifiers {
-		if n.start < inv.End && inv.Start < n.end {
-			n.running++
-			call = append(call, n)
-		}
+	for x := range s.notifiers.Overlapping(inv.Start, inv.End) {
+		x.Value.running++
+		call = append(call, x.Value)
 	}
 	s.mem.unlock()
 	for _, n := range call {
