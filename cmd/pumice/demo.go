@@ -13,8 +13,8 @@ import (
 
 // demo runs a kernel by the Go API: it shows that nothing but Go is needed.
 func demo(stdout, _ io.Writer, args []string) error {
-	if len(args) > 0 {
-		return usageErrorf("demo takes no arguments")
+	if err := noMore(nil, args); err != nil {
+		return err
 	}
 	begin := time.Now()
 	rt, err := machine.HIP()

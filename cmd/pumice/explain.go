@@ -14,8 +14,12 @@ import (
 
 // explainProgram runs a program as `pumice run` does, and tells afterwards what became of its launches, pages and handles.
 func explainProgram(stdout, stderr io.Writer, args []string) (err error) {
+	o, err := parseRun(args)
+	if err != nil {
+		return err
+	}
 	events := func(dir string) string { return filepath.Join(dir, "events") }
-	w, err := watchProgram(stderr, args, func(*runOptions) error { return nil }, machine.ExplainVariable, events)
+	w, err := watchProgram(stderr, o, machine.ExplainVariable, events)
 	if err != nil {
 		return err
 	}

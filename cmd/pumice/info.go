@@ -270,12 +270,9 @@ func (r rocminfo) agent(a agentInfo) {
 
 // info prints what AMD's rocminfo prints, or the same facts as JSON. It needs nothing but Pumice.
 func info(stdout, _ io.Writer, args []string) error {
-	o, err := parseRun(args)
-	if err != nil {
+	o := newRunOptions()
+	if err := noMore(o.infoTable(), args); err != nil {
 		return err
-	}
-	if o.program != "" {
-		return usageErrorf("no program, got %q", o.program)
 	}
 	r, err := machine.OpenHSA(o.gpus)
 	if err != nil {

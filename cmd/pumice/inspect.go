@@ -1,7 +1,6 @@
 package main
 
 import (
-	"flag"
 	"io"
 	"os"
 
@@ -9,32 +8,41 @@ import (
 	"github.com/pumice-gpu/pumice/tools/inspect"
 )
 
-// inspectFlags are those of disasm, asm and coverage.
-type inspectFlags struct {
+// inspectOptions are those of disasm, asm and coverage.
+type inspectOptions struct {
 	target, match string
 	json          bool
 	file          string
 }
 
-func parseInspect(name string, args []string) (f inspectFlags, err error) {
-	fs := flag.NewFlagSet(name, flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
-	fs.StringVar(&f.target, "target", "", "")
-	fs.StringVar(&f.match, "function", "", "")
-	fs.BoolVar(&f.json, "json", false, "")
-	if err := fs.Parse(args); err != nil {
-		return f, usageErrorf("%v", err)
+func (o *inspectOptions) asmTable() []option {
+	return []option{{"target", "T", "the processor, such as gfx90a; of a file that has code for several, only that is taken", stringOption(&o.target)}}
+}
+
+func (o *inspectOptions) coverageTable() []option {
+	return append(o.asmTable(), jsonTable(&o.json)...)
+}
+
+func (o *inspectOptions) disasmTable() []option {
+	return append(o.coverageTable(), option{"function", "NAME", "only functions whose name contains this", stringOption(&o.match)})
+}
+
+// parse reads options and the file's name.
+func (o *inspectOptions) parse(table []option, args []string) error {
+	words, err := parseMixed(table, args)
+	if err != nil {
+		return err
 	}
-	if fs.NArg() != 1 {
-		return f, usageErrorf("one FILE, got %d arguments", fs.NArg())
+	if len(words) != 1 {
+		return usageErrorf("one FILE belongs here, got %d", len(words))
 	}
-	f.file = fs.Arg(0)
-	return f, nil
+	o.file = words[0]
+	return nil
 }
 
 func disasm(stdout, _ io.Writer, args []string) error {
-	f, err := parseInspect("disasm", args)
-	if err != nil {
+	var f inspectOptions
+	if err := f.parse(f.disasmTable(), args); err != nil {
 		return err
 	}
 	if f.file == "-" {
@@ -68,8 +76,8 @@ func disasm(stdout, _ io.Writer, args []string) error {
 
 // assemble is pumice asm: instructions to words.
 func assemble(stdout, _ io.Writer, args []string) error {
-	f, err := parseInspect("asm", args)
-	if err != nil {
+	var f inspectOptions
+	if err := f.parse(f.asmTable(), args); err != nil {
 		return err
 	}
 	t := isa.TargetByName(f.target)
@@ -102,8 +110,8 @@ func targetNames() []string {
 }
 
 func coverage(stdout, _ io.Writer, args []string) error {
-	f, err := parseInspect("coverage", args)
-	if err != nil {
+	var f inspectOptions
+	if err := f.parse(f.coverageTable(), args); err != nil {
 		return err
 	}
 	objs, err := inspect.Open(f.file, f.target)

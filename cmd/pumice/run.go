@@ -45,96 +45,56 @@ var rocmLibraries = map[string][2]string{
 	rocmHSA:    {"hsa", "libhsa-runtime64.so.1"},
 }
 
-// options is what each option of run sets; these take a value.
-var options = map[string]func(o *runOptions, value string) error{
-	"gpu": func(o *runOptions, value string) error {
-		if _, err := machine.ParseGPUs(value); err != nil {
-			return err
-		}
-		o.gpus = value
-		return nil
-	},
-	"rocm": func(o *runOptions, value string) error {
-		if value != rocmPumice && value != rocmHSA && value != rocmSystem {
-			return fmt.Errorf("%q is not a ROCm user space; there are: %s, %s, %s", value, rocmPumice, rocmHSA, rocmSystem)
-		}
-		o.rocm = value
-		return nil
-	},
-	"dump-on-fault": func(o *runOptions, value string) error {
-		if value == "" {
-			return errors.New("needs a file or folder")
-		}
-		o.faults = value
-		return nil
-	},
-	"jit-dump": func(o *runOptions, value string) error {
-		o.dump = value
-		return nil
-	},
-	"engine": func(o *runOptions, value string) error {
-		o.engine = value
-		return machine.CheckEngine(value)
-	},
-}
-
-// switches are options that may stand alone, or have a value after =.
-var switches = map[string]func(o *runOptions, value string) error{
-	"svm-trace": func(o *runOptions, value string) error {
-		o.trace, o.file = true, value
-		return nil
-	},
-	"perf-map": func(o *runOptions, value string) error {
-		if value != "" {
-			return errors.New("has no value")
-		}
-		o.perf = true
-		return nil
-	},
-	"json": func(o *runOptions, value string) error {
-		if value != "" {
-			return errors.New("has no value")
-		}
-		o.json = true
-		return nil
-	},
-}
-
-// parseRun reads options up to the program's name. What follows it is the program's, options included.
-func parseRun(args []string) (*runOptions, error) {
-	o := &runOptions{gpus: machine.DefaultGPU, rocm: rocmPumice}
-	for len(args) > 0 {
-		arg := args[0]
-		args = args[1:]
-		if arg == "--" {
-			break
-		}
-		if !strings.HasPrefix(arg, "-") {
-			args = append([]string{arg}, args...)
-			break
-		}
-		name, value, given := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-		set := options[name]
-		if alone := switches[name]; alone != nil {
-			set, given = alone, true
-		}
-		if set == nil {
-			return nil, usageErrorf("no option %s; there are: --gpu, --rocm, --engine, --dump-on-fault, --jit-dump, --perf-map, --svm-trace, --json", arg)
-		}
-		if !given {
-			if len(args) == 0 {
-				return nil, usageErrorf("%s needs a value", arg)
+// table are the options.
+func (o *runOptions) table() []option {
+	return append(o.infoTable(), []option{
+		{"rocm", "pumice|hsa|system", "whose ROCm user space the program gets: Pumice's own (the default); the system's HIP on Pumice's HSA; or all of AMD's installed libraries, on Pumice's kernel", func(value string) error {
+			if value != rocmPumice && value != rocmHSA && value != rocmSystem {
+				return fmt.Errorf("%q is not a ROCm user space; there are: %s, %s, %s", value, rocmPumice, rocmHSA, rocmSystem)
 			}
-			value, args = args[0], args[1:]
-		}
-		if err := set(o, value); err != nil {
-			return nil, usageErrorf("--%s: %v", name, err)
-		}
+			o.rocm = value
+			return nil
+		}},
+		{"engine", "jit|interp", "what runs kernels: compiled code (the default where the CPU has AVX2), jit-avx2 to do without AVX-512, or the interpreter", func(value string) error {
+			o.engine = value
+			return machine.CheckEngine(value)
+		}},
+		{"dump-on-fault", "FILE|DIR/", "write all registers, the LDS and the memory around of a wave that faults; in a folder, a file for each; --json applies", stringOption(&o.faults)},
+		{"svm-trace", "[=FILE]", "print each migration of managed memory, and why, to standard error or to a file; --json applies", func(value string) error {
+			o.trace, o.file = true, value
+			return nil
+		}},
+		{"jit-dump", "DIR", "write guest code, IR and host code of each compiled function side by side", stringOption(&o.dump)},
+		{"perf-map", "", "write /tmp/perf-PID.map, by which Linux perf names compiled kernels", switchOption(&o.perf)},
+	}...)
+}
+
+// infoTable are the options that need no program.
+func (o *runOptions) infoTable() []option {
+	return []option{
+		{"gpu", "NAME[,NAME...]", "which virtual GPUs there are (mi210); `pumice gpus` lists the names", func(value string) error {
+			_, err := machine.ParseGPUs(value)
+			o.gpus = value
+			return err
+		}},
+		jsonTable(&o.json)[0],
 	}
-	if len(args) == 0 {
-		return o, nil
+}
+
+// newRunOptions are the defaults.
+func newRunOptions() *runOptions { return &runOptions{gpus: machine.DefaultGPU, rocm: rocmPumice} }
+
+// parseRun reads options up to the program's name. What follows it is the program's, options included. more are options of the command beside
+// run's.
+func parseRun(args []string, more ...option) (*runOptions, error) {
+	o := newRunOptions()
+	rest, _, err := parseOptions(append(more, o.table()...), args)
+	if err != nil {
+		return nil, err
 	}
-	o.program, o.args = args[0], args[1:]
+	if len(rest) > 0 {
+		o.program, o.args = rest[0], rest[1:]
+	}
 	return o, nil
 }
 
@@ -165,7 +125,7 @@ func runProgram(_, stderr io.Writer, args []string) error {
 		fmt.Fprintf(stderr, "pumice run: %s is statically linked: it cannot be shown a virtual GPU (programs that it starts can)\n", path)
 	}
 	err = syscall.Exec(path, append([]string{o.program}, o.args...), env)
-	return &exitError{exitCannot, fmt.Errorf("%s: %w", path, err)}
+	return &exitError{code: exitCannot, err: fmt.Errorf("%s: %w", path, err)}
 }
 
 // makeFiles makes the file of a trace, empty, and the folder of a dump. The program may change its directory, and its children may trace
@@ -215,9 +175,9 @@ func findProgram(name string) (string, error) {
 	case err == nil || errors.Is(err, exec.ErrDot):
 		return path, nil
 	case errors.Is(err, fs.ErrPermission):
-		return "", &exitError{exitCannot, fmt.Errorf("%s: permission denied", name)}
+		return "", &exitError{code: exitCannot, err: fmt.Errorf("%s: permission denied", name)}
 	default:
-		return "", &exitError{exitNotFound, fmt.Errorf("%s: not found", name)}
+		return "", &exitError{code: exitNotFound, err: fmt.Errorf("%s: not found", name)}
 	}
 }
 

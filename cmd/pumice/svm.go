@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -10,118 +9,91 @@ import (
 	"github.com/pumice-gpu/pumice/tools/svm"
 )
 
-// svmFlags are those of `pumice svm run` and `explore`.
-type svmFlags struct {
-	seed, seeds   uint64
+// svmOptions are those of `pumice svm run`, `explore` and `mistakes`. The names are kept as given: explore prints how to run what it found.
+type svmOptions struct {
+	seeds         uint64
 	xnack, policy string
 	engine        string
-	gpus, budget  int
+	budget        int
 	json, trace   bool
-	html, replay  string
-	mistakes      []string
+	html          string
 	scenario      *svm.Scenario
 	opt           svm.Options
 }
 
-// svmVerbs are the parts of `pumice svm`.
-var svmVerbs = map[string]func(stdout io.Writer, args []string) error{
-	"run": svmRun, "explore": svmExplore, "list": svmList, "show": svmShow, "mistakes": svmMistakes,
+func (o *svmOptions) mistakesTable() []option {
+	return []option{{"engine", "drm|kfd", "which driver half: amdgpu SVM on drm_gpusvm (the default), or the older kfd_svm", func(value string) error {
+		e, err := svm.ParseEngine(value)
+		o.engine, o.opt.Engine = value, &e
+		return err
+	}}}
 }
 
-func svmCommand(stdout, _ io.Writer, args []string) error {
-	if len(args) == 0 {
-		return usageErrorf("run, explore, list, show or mistakes belongs here")
-	}
-	f := svmVerbs[args[0]]
-	if f == nil {
-		return usageErrorf("no `svm %s`; there are: run, explore, list, show, mistakes", args[0])
-	}
-	return f(stdout, args[1:])
-}
-
-func parseSVM(name string, args []string) (*svmFlags, error) {
-	f := &svmFlags{}
-	fs := flag.NewFlagSet(name, flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
-	fs.Uint64Var(&f.seed, "seed", 1, "")
-	fs.StringVar(&f.xnack, "xnack", "", "")
-	fs.StringVar(&f.policy, "evict-policy", "", "")
-	fs.StringVar(&f.engine, "engine", "", "")
-	fs.IntVar(&f.gpus, "gpus", 0, "")
-	fs.StringVar(&f.replay, "replay", "", "")
-	fs.Func("mistake", "", func(s string) error { f.mistakes = append(f.mistakes, s); return nil })
-	if name == "explore" {
-		fs.Uint64Var(&f.seeds, "seeds", 100, "")
-		fs.IntVar(&f.budget, "shrink", 200, "")
-	} else {
-		fs.BoolVar(&f.json, "json", false, "")
-		fs.BoolVar(&f.trace, "trace", false, "")
-		fs.StringVar(&f.html, "html", "", "")
-	}
-	// The scenario may stand before the options or after them.
-	file := ""
-	for len(args) > 0 {
-		if err := fs.Parse(args); err != nil {
-			return nil, usageErrorf("%v", err)
-		}
-		if args = fs.Args(); len(args) > 0 {
-			if file != "" {
-				return nil, usageErrorf("one scenario, got %q and %q", file, args[0])
+// table are the options of run and explore.
+func (o *svmOptions) table() []option {
+	return append(o.mistakesTable(), []option{
+		{"seed", "N", "what the schedule is drawn from (1)", numberOption(&o.opt.Seed, 0, 1<<64-1)},
+		{"gpus", "N", "how many GPUs, instead of the scenario's", numberOption(&o.opt.GPUs, 1, 64)},
+		{"xnack", "on|off", "whether the GPU retries page faults, instead of the scenario's", func(value string) error {
+			if value != "on" && value != "off" {
+				return fmt.Errorf("on or off, got %q", value)
 			}
-			file, args = args[0], args[1:]
-		}
-	}
-	if file == "" {
-		return nil, usageErrorf("a scenario's name or file belongs here")
-	}
-	if err := f.options(); err != nil {
-		return nil, err
-	}
-	var err error
-	f.scenario, err = svm.Open(file)
-	return f, err
+			on := value == "on"
+			o.xnack, o.opt.XNACK = value, &on
+			return nil
+		}},
+		{"evict-policy", "none|fence|sync", "what eviction waits for", func(value string) error {
+			p, err := svm.ParsePolicy(value)
+			o.policy, o.opt.Policy = value, &p
+			return err
+		}},
+		{"mistake", "M", "make an upstream bug again, `pumice svm mistakes` lists them; may be given several times", func(value string) error {
+			o.opt.Mistakes = append(o.opt.Mistakes, value)
+			return nil
+		}},
+	}...)
 }
 
-// options turns flags into those of a run.
-func (f *svmFlags) options() error {
-	f.opt = svm.Options{Seed: f.seed, GPUs: f.gpus, Mistakes: f.mistakes}
-	if f.engine != "" {
-		e, err := svm.ParseEngine(f.engine)
-		if err != nil {
-			return usageErrorf("--engine: %v", err)
-		}
-		f.opt.Engine = &e
-	}
-	if f.gpus < 0 {
-		return usageErrorf("--gpus: %d GPUs cannot be", f.gpus)
-	}
-	if f.xnack != "" {
-		if f.xnack != "on" && f.xnack != "off" {
-			return usageErrorf("--xnack: on or off, got %q", f.xnack)
-		}
-		on := f.xnack == "on"
-		f.opt.XNACK = &on
-	}
-	if f.policy != "" {
-		p, err := svm.ParsePolicy(f.policy)
-		if err != nil {
-			return usageErrorf("--evict-policy: %v", err)
-		}
-		f.opt.Policy = &p
-	}
-	if f.replay != "" {
-		s, err := svm.ParseSchedule(f.replay)
-		if err != nil {
-			return usageErrorf("--replay: %v", err)
-		}
-		f.opt.Replay = s
-	}
-	return nil
+func (o *svmOptions) runTable() []option {
+	return append(o.table(), []option{
+		{"replay", "S", "the schedule that explore printed", func(value string) (err error) {
+			o.opt.Replay, err = svm.ParseSchedule(value)
+			return err
+		}},
+		{"trace", "", "print each step of the scheduler", switchOption(&o.trace)},
+		{"html", "FILE", "write a page that shows the address space over time; it works offline", stringOption(&o.html)},
+		jsonTable(&o.json)[0],
+	}...)
 }
 
-func svmRun(stdout io.Writer, args []string) error {
-	f, err := parseSVM("run", args)
+func (o *svmOptions) exploreTable() []option {
+	return append(o.table(), []option{
+		{"seeds", "N", "how many seeds are tried (100)", numberOption(&o.seeds, 1, 1e9)},
+		{"shrink", "N", "how many runs may be spent on shrinking a failure (200)", numberOption(&o.budget, 0, 1e9)},
+	}...)
+}
+
+// newSVMOptions are the defaults.
+func newSVMOptions() *svmOptions {
+	return &svmOptions{seeds: 100, budget: 200, opt: svm.Options{Seed: 1}}
+}
+
+// parse reads options and the scenario, which may stand before them or after them.
+func (o *svmOptions) parse(table []option, args []string) error {
+	words, err := parseMixed(table, args)
 	if err != nil {
+		return err
+	}
+	if len(words) != 1 {
+		return usageErrorf("one scenario's name or file belongs here, got %d", len(words))
+	}
+	o.scenario, err = svm.Open(words[0])
+	return err
+}
+
+func svmRun(stdout, _ io.Writer, args []string) error {
+	f := newSVMOptions()
+	if err := f.parse(f.runTable(), args); err != nil {
 		return err
 	}
 	if f.trace {
@@ -151,28 +123,22 @@ func svmRun(stdout io.Writer, args []string) error {
 		res.WriteText(stdout)
 	}
 	if res.Err != nil {
-		return &exitError{1, res.Err}
+		return &exitError{code: 1, err: res.Err}
 	}
 	return nil
 }
 
-func svmExplore(stdout io.Writer, args []string) error {
-	f, err := parseSVM("explore", args)
-	if err != nil {
+func svmExplore(stdout, _ io.Writer, args []string) error {
+	f := newSVMOptions()
+	if err := f.parse(f.exploreTable(), args); err != nil {
 		return err
-	}
-	if f.opt.Replay != nil {
-		return usageErrorf("--replay is for `svm run`")
-	}
-	if f.seeds == 0 || f.seeds > 1e9 {
-		return usageErrorf("--seeds: from 1 to 1000000000, got %d", f.seeds)
 	}
 	found, err := svm.Explore(f.scenario, f.opt, int(f.seeds), f.budget)
 	if err != nil {
 		return err
 	}
 	if found == nil {
-		fmt.Fprintf(stdout, "%s: no failure with seeds %d to %d\n", f.scenario.Name, f.seed, f.seed+f.seeds-1)
+		fmt.Fprintf(stdout, "%s: no failure with seeds %d to %d\n", f.scenario.Name, f.opt.Seed, f.opt.Seed+f.seeds-1)
 		return nil
 	}
 	fmt.Fprintf(stdout, "%s fails with seed %d, the %d. that was tried: %v\n", f.scenario.Name, found.Seed, found.Tried, found.Err)
@@ -183,22 +149,22 @@ func svmExplore(stdout io.Writer, args []string) error {
 			fmt.Fprintf(stdout, " --%s %s", x.flag, x.value)
 		}
 	}
-	if f.gpus > 0 {
-		fmt.Fprintf(stdout, " --gpus %d", f.gpus)
+	if f.opt.GPUs > 0 {
+		fmt.Fprintf(stdout, " --gpus %d", f.opt.GPUs)
 	}
-	for _, m := range f.mistakes {
+	for _, m := range f.opt.Mistakes {
 		fmt.Fprintf(stdout, " --mistake %s", m)
 	}
 	fmt.Fprintln(stdout)
 	if f.scenario.Fails != "" {
 		return nil // it is what the scenario shows
 	}
-	return &exitError{1, errors.New("a failing schedule was found")}
+	return &exitError{code: 1, err: errors.New("a failing schedule was found")}
 }
 
-func svmList(stdout io.Writer, args []string) error {
-	if len(args) > 0 {
-		return usageErrorf("no arguments, got %q", args)
+func svmList(stdout, _ io.Writer, args []string) error {
+	if err := noMore(nil, args); err != nil {
+		return err
 	}
 	l, err := svm.Library()
 	if err != nil {
@@ -210,30 +176,28 @@ func svmList(stdout io.Writer, args []string) error {
 	return nil
 }
 
-func svmShow(stdout io.Writer, args []string) error {
-	if len(args) != 1 {
-		return usageErrorf("one scenario, got %d", len(args))
-	}
-	sc, err := svm.Open(args[0])
-	if err != nil {
+func svmShow(stdout, _ io.Writer, args []string) error {
+	f := newSVMOptions()
+	if err := f.parse(nil, args); err != nil {
 		return err
 	}
-	_, err = io.WriteString(stdout, sc.Source)
+	_, err := io.WriteString(stdout, f.scenario.Source)
 	return err
 }
 
-func svmMistakes(stdout io.Writer, args []string) error {
-	fs := flag.NewFlagSet("mistakes", flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
-	name := fs.String("engine", "drm", "")
-	if err := fs.Parse(args); err != nil || fs.NArg() > 0 {
-		return usageErrorf("only --engine drm|kfd belongs here, got %q", args)
+func svmMistakes(stdout, _ io.Writer, args []string) error {
+	f := newSVMOptions()
+	if err := noMore(f.mistakesTable(), args); err != nil {
+		return err
 	}
-	e, err := svm.ParseEngine(*name)
-	if err != nil {
-		return usageErrorf("--engine: %v", err)
+	if f.opt.Engine == nil {
+		e, err := svm.ParseEngine("drm")
+		if err != nil {
+			return err
+		}
+		f.opt.Engine = &e
 	}
-	for _, n := range svm.MistakeNames(e) {
+	for _, n := range svm.MistakeNames(*f.opt.Engine) {
 		fmt.Fprintln(stdout, n)
 	}
 	return nil

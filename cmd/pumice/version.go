@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"runtime"
@@ -10,11 +11,28 @@ import (
 	"github.com/pumice-gpu/pumice/internal/machine"
 )
 
+// gpuInfo is what `pumice gpus` says of a profile.
+type gpuInfo struct {
+	Name          string `json:"name"`
+	Target        string `json:"target"`
+	MarketingName string `json:"marketing_name"`
+}
+
 func listGPUs(stdout, _ io.Writer, args []string) error {
-	if len(args) > 0 {
-		return usageErrorf("no arguments, got %q", args)
+	var asJSON bool
+	if err := noMore(jsonTable(&asJSON), args); err != nil {
+		return err
 	}
+	var all []gpuInfo
 	for _, g := range machine.GPUs() {
+		all = append(all, gpuInfo{g.Name, g.Target, g.MarketingName})
+	}
+	if asJSON {
+		e := json.NewEncoder(stdout)
+		e.SetIndent("", "  ")
+		return e.Encode(all)
+	}
+	for _, g := range all {
 		fmt.Fprintf(stdout, "%-12s %-8s %s\n", g.Name, g.Target, g.MarketingName)
 	}
 	return nil
@@ -22,8 +40,8 @@ func listGPUs(stdout, _ io.Writer, args []string) error {
 
 // version prints the commit and the versions of the kernel ABI that this build speaks: one commit is the whole stack.
 func version(stdout, _ io.Writer, args []string) error {
-	if len(args) > 0 {
-		return usageErrorf("no arguments, got %q", args)
+	if err := noMore(nil, args); err != nil {
+		return err
 	}
 	commit, modified := "unknown", ""
 	module := "(devel)"

@@ -18,18 +18,11 @@ type watched struct {
 	asJSON bool // --json, which is the command's and not the trace's
 }
 
-// watchProgram prepares the program that args name with run's options; check looks at these first. variable is added to its environment with the
-// value that value gives for the folder. close takes the folder away.
-func watchProgram(stderr io.Writer, args []string, check func(*runOptions) error, variable string, value func(dir string) string) (w *watched, err error) {
-	o, err := parseRun(args)
-	if err != nil {
-		return nil, err
-	}
+// watchProgram prepares the program that run's options name. variable is added to its environment with the value that value gives for the folder.
+// close takes the folder away.
+func watchProgram(stderr io.Writer, o *runOptions, variable string, value func(dir string) string) (w *watched, err error) {
 	if o.program == "" {
 		return nil, usageErrorf("no program given")
-	}
-	if err := check(o); err != nil {
-		return nil, err
 	}
 	w = &watched{asJSON: o.json}
 	o.json = o.json && o.trace // what is left of it is the trace's
@@ -67,7 +60,7 @@ func (w *watched) run() error {
 		return err
 	}
 	if s, ok := x.Sys().(syscall.WaitStatus); ok && s.Signaled() {
-		return &exitError{128 + int(s.Signal()), fmt.Errorf("%s: %v", w.cmd.Path, s.Signal())}
+		return &exitError{code: 128 + int(s.Signal()), err: fmt.Errorf("%s: %v", w.cmd.Path, s.Signal())}
 	}
-	return &exitError{x.ExitCode(), fmt.Errorf("%s: exit status %d", w.cmd.Path, x.ExitCode())}
+	return &exitError{code: x.ExitCode(), err: fmt.Errorf("%s: exit status %d", w.cmd.Path, x.ExitCode())}
 }
