@@ -35,8 +35,6 @@ var flows = map[string]int{
 	"gws":     flowEnd | flowResume,
 }
 
-func ruleName(m *meaning) string { return m.ruleName }
-
 // Barrier sub-operations of ExitBarrierSignal, in bits 63:32 of Term.Imm; bits 31:0 are the barrier id (from the
 // immediate or M0).
 const (
@@ -128,7 +126,7 @@ func (c *ictx) leave(e ir.Exit, imm uint64) { c.exit(c.b, e, imm, c.next) }
 // jump ends the block with a jump to offset off.
 func (c *ictx) jump(off uint32) {
 	c.done = true
-	if i, ok := c.at[off]; ok {
+	if i, ok := c.at.blockAt(off); ok {
 		c.b.Term = ir.Term{Kind: ir.TermJump, Cond: ir.NoID, Then: i, Next: off, PC: c.pc}
 		return
 	}
@@ -157,8 +155,8 @@ func branchRule(c *ictx, args []string) error {
 	if c.isOp(cond, ir.OpMNot) {
 		cond, not = c.v(cond).Args[0], !not
 	}
-	then, ok1 := c.at[c.target()]
-	els, ok2 := c.at[c.next]
+	then, ok1 := c.at.blockAt(c.target())
+	els, ok2 := c.at.blockAt(c.next)
 	if !ok1 || !ok2 {
 		// The walk stopped at its bound before one of the targets.
 		c.exit(c.b, ir.ExitFetch, 0, c.pc)

@@ -3,7 +3,6 @@ package lift
 import (
 	"encoding/binary"
 	"fmt"
-	"sort"
 	"sync"
 
 	"github.com/pumice-gpu/pumice/engine/ir"
@@ -32,9 +31,9 @@ type lifter struct {
 	mode  uint32
 	pc0   uint64
 	code  *window
-	at    map[uint32]int    // block index by offset
-	insts int               // found by discovery
-	seen  map[uint32]uint32 // instruction offset -> size
+	at    offsets  // instructions and blocks
+	insts int      // found by discovery
+	in    isa.Inst // being decoded
 
 	maxVGPR int   // see lastVGPR; -1 until asked
 	calls   bool  // lastVGPR: the code calls or is called, so registers may hold arguments and results that it does not name
@@ -57,7 +56,7 @@ func Func(src Source, t *isa.Target, pc uint64, mode uint32, lanes int) (*ir.Fun
 	}
 	f := &ir.Func{PC: pc, Mode: mode, Lanes: lanes, Target: t.Name}
 	t = t.Wave(lanes)
-	l := &lifter{t: t, gen: t.Gen, mode: mode, pc0: pc, code: &window{src: src}, at: map[uint32]int{}, maxVGPR: -1}
+	l := &lifter{t: t, gen: t.Gen, mode: mode, pc0: pc, code: &window{src: src}, maxVGPR: -1}
 	l.f, l.lanes = f, lanes
 	sc := pool.Get().(*scratch)
 	defer func() { sc.last, sc.ctx = l.stamp, ictx{}; pool.Put(sc) }()
@@ -91,32 +90,29 @@ type flow struct {
 // discover walks the code from the entry and makes the Func's blocks, in order of address but for the entry, which is
 // Blocks[0].
 func (l *lifter) discover() error {
-	seen := map[uint32]uint32{} // instruction offset -> size
-	leader := map[uint32]bool{0: true}
+	l.at.lead(0)
 	work := []uint32{0}
-	count := 0
 	for len(work) > 0 {
 		off := work[len(work)-1]
 		work = work[:len(work)-1]
 		for {
-			if _, ok := seen[off]; ok {
-				leader[off] = true
+			if l.at.sizeAt(off) != 0 {
+				l.at.lead(off)
 				break
 			}
-			if count++; count > MaxInsts {
+			if l.at.n == MaxInsts {
 				break
 			}
-			var in isa.Inst
-			fl := l.flow(off, &in)
-			seen[off] = fl.size
+			fl := l.flow(off, &l.in)
+			l.at.see(off, fl.size)
 			next := off + fl.size
 			if fl.branch {
-				leader[fl.target] = true
+				l.at.lead(fl.target)
 				work = append(work, fl.target)
 			}
 			if fl.branch || fl.resume || fl.end {
 				if !fl.end || fl.resume {
-					leader[next] = true
+					l.at.lead(next)
 					work = append(work, next)
 				}
 				break
@@ -124,34 +120,22 @@ func (l *lifter) discover() error {
 			off = next
 		}
 	}
-	l.insts, l.seen = len(seen), seen
-	var offs []uint32
-	for o := range leader {
-		if _, ok := seen[o]; ok {
-			offs = append(offs, o)
-		}
-	}
-	sort.Slice(offs, func(i, j int) bool {
-		if (offs[i] == 0) != (offs[j] == 0) {
-			return offs[i] == 0
-		}
-		return int32(offs[i]) < int32(offs[j])
-	})
-	for i, o := range offs {
-		l.f.Blocks = append(l.f.Blocks, &ir.Block{Index: i, PC: o})
-		l.at[o] = i
-	}
+	l.insts = l.at.n
+	f := l.f
+	f.Blocks = append(f.Blocks, &ir.Block{})
 	first := true
-	for o, size := range seen {
-		lo, hi := int32(o), int32(o+size)
-		if first || lo < l.f.Lo {
-			l.f.Lo = lo
+	l.at.insts(func(o, size uint32, leader bool) {
+		if leader && o != 0 {
+			f.Blocks = append(f.Blocks, &ir.Block{Index: len(f.Blocks), PC: o})
 		}
-		if first || hi > l.f.Hi {
-			l.f.Hi = hi
+		if first {
+			f.Lo, first = int32(o), false
 		}
-		first = false
-		l.f.Size += int(size)
+		f.Hi = max(f.Hi, int32(o+size))
+		f.Size += int(size)
+	})
+	for i, b := range f.Blocks {
+		l.at.setBlock(b.PC, i)
 	}
 	return nil
 }
@@ -169,18 +153,16 @@ func (l *lifter) flow(off uint32, in *isa.Inst) flow {
 		fl.end = true
 		return fl
 	}
-	if m.rule != nil {
-		if k, ok := flows[ruleName(m)]; ok {
-			fl.end = k&flowEnd != 0
-			fl.resume = k&flowResume != 0
-			if k&flowBranch != 0 {
-				fl.branch = true
-				fl.target = next + uint32(int32(int16(in.Raw[0])))*4
-			}
-			if k&flowMode != 0 {
-				fl.end = modeWrite(in)
-				fl.resume = fl.end
-			}
+	if k := m.flow; k != 0 {
+		fl.end = k&flowEnd != 0
+		fl.resume = k&flowResume != 0
+		if k&flowBranch != 0 {
+			fl.branch = true
+			fl.target = next + uint32(int32(int16(in.Raw[0])))*4
+		}
+		if k&flowMode != 0 {
+			fl.end = modeWrite(in)
+			fl.resume = fl.end
 		}
 	}
 	return fl
@@ -195,9 +177,9 @@ func (l *lifter) block(b *ir.Block, c *ictx) {
 	l.enter(b)
 	l.done, l.gprOn = false, false
 	off := b.PC
-	var in isa.Inst
+	in := &l.in
 	for {
-		if i, ok := l.at[off]; ok && off != b.PC {
+		if i, ok := l.at.blockAt(off); ok && off != b.PC {
 			l.pc = off
 			if l.gprOn {
 				l.illegal(b, errIndexMode.Error(), nil)
@@ -212,7 +194,7 @@ func (l *lifter) block(b *ir.Block, c *ictx) {
 			l.exit(b, ir.ExitFetch, 0, off)
 			return
 		}
-		if err := l.decode(w, &in); err != nil {
+		if err := l.decode(w, in); err != nil {
 			for i := 0; i+4 <= len(w) && i < 8; i += 4 {
 				in.Raw[i/4] = binary.LittleEndian.Uint32(w[i:])
 			}
@@ -220,7 +202,7 @@ func (l *lifter) block(b *ir.Block, c *ictx) {
 			return
 		}
 		b.Insts++
-		*c = ictx{lifter: l, in: &in, op: in.Op, next: off + uint32(in.Size), out: c.out[:0]}
+		*c = ictx{lifter: l, in: in, op: in.Op, next: off + uint32(in.Size), out: c.out[:0]}
 		c.inst()
 		if l.done && l.gprOn {
 			c.fail(errIndexMode)

@@ -29,7 +29,7 @@ func (l *lifter) lastVGPR() int {
 		}
 	}
 	var in isa.Inst
-	for off := range l.seen {
+	l.at.insts(func(off, _ uint32, _ bool) {
 		if w := l.code.at(l.addr(off)); w != nil && l.decode(w, &in) == nil {
 			switch in.Op.Name {
 			case "s_setpc_b64", "s_swappc_b64":
@@ -41,7 +41,7 @@ func (l *lifter) lastVGPR() int {
 				l.maxVGPR = max(l.maxVGPR, int(r.Reg)+int(r.N)-1)
 			}
 		}
-	}
+	})
 	return l.maxVGPR
 }
 

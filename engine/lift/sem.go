@@ -6,6 +6,7 @@ import (
 	"sort"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/pumice-gpu/pumice/engine/isa"
 )
@@ -20,6 +21,7 @@ type meaning struct {
 	stmts    []stmt
 	rule     rule // instead of stmts
 	ruleName string
+	flow     int          // what the rule does to control flow
 	dst      isa.DataType // result type by the name, or TypeNone
 	args     []string     // of the rule
 }
@@ -85,7 +87,7 @@ func parseBody(body string) (*meaning, error) {
 		if len(w) == 0 || rules[w[0]] == nil {
 			return nil, fmt.Errorf("unknown rule in %q", body)
 		}
-		m.ruleName, m.rule, m.args = w[0], rules[w[0]], w[1:]
+		m.ruleName, m.rule, m.args, m.flow = w[0], rules[w[0]], w[1:], flows[w[0]]
 		return m, nil
 	}
 	var err error
@@ -122,13 +124,20 @@ func expand(s string) []expansion {
 	return out
 }
 
-// byOp caches the meaning of each table row.
-var byOp sync.Map // *isa.Op -> *meaning (nil when there is none)
+// byOp caches the meanings of table rows by Op.ID.
+var byOp [1 << 13]atomic.Pointer[opMeaning]
+
+// opMeaning is the meaning of a table row, nil when there is none.
+type opMeaning struct {
+	op *isa.Op
+	m  *meaning
+}
 
 // meaningOf returns the meaning of a table row, by its canonical name or else by one of its older spellings.
 func meaningOf(op *isa.Op) *meaning {
-	if m, ok := byOp.Load(op); ok {
-		return m.(*meaning)
+	slot := &byOp[op.ID&(len(byOp)-1)]
+	if x := slot.Load(); x != nil && x.op == op {
+		return x.m
 	}
 	all, err := loadOnce()
 	if err != nil {
@@ -138,7 +147,7 @@ func meaningOf(op *isa.Op) *meaning {
 	for i := 0; m == nil && i < len(op.Aliases); i++ {
 		m = all[op.Aliases[i]]
 	}
-	byOp.Store(op, m)
+	slot.Store(&opMeaning{op, m})
 	return m
 }
 
