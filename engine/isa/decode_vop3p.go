@@ -1,0 +1,112 @@
+package isa
+
+import "strings"
+
+// vop3p decodes packed math, dot products and matrix instructions.
+func (s *state) vop3p(out *Inst) error {
+	op := out.Op
+	a := &op.attr
+	if s.l.has(fAcc) && (a.p&pCbsz != 0 || op.Flags&FlagMFMA != 0 || a.dst[0].file == 'a' || op.Name == "v_accvgpr_read_b32") {
+		return s.mai(out)
+	}
+	if !s.vop3Dst(out) {
+		return ErrReserved
+	}
+	n := valuSources(op)
+	srcs := [3]fieldID{fSrc0, fSrc1, fSrc2}
+	for i := 0; i < n; i++ {
+		o := &a.src[i]
+		code := s.get(srcs[i])
+		switch {
+		case i == 0 && s.d.gen >= GFX11 && (code == codeDPP16 || code == codeDPP8 || code == codeDPP8FI):
+			if !s.hasDPP64(op) {
+				return ErrReserved
+			}
+			if err := s.dppWord(out, code); err != nil {
+				return err
+			}
+		case code == 255 && !s.d.lit64:
+			return ErrReserved
+		case !s.src(code, o.ty, s.wmmaWidth(op, i, o.n), &out.Src[i]):
+			return s.srcErr()
+		}
+	}
+	if op.Flags&FlagMFMA != 0 && !matrixSources(out, n) {
+		return ErrReserved
+	}
+	out.NSrc = uint8(n)
+	out.Neg, out.NegHi = uint8(s.get(fNeg)), uint8(s.get(fNegHi))
+	out.OpSel, out.OpSelHi = uint8(s.get(fOpSel)), uint8(s.get(fOpSelHi))
+	out.Clamp = a.p&pClamp != 0 && s.flag(fClamp)
+	if op.Flags&FlagMFMA != 0 {
+		if !s.wmmaModifiers(out) {
+			return ErrReserved
+		}
+	} else if strings.HasPrefix(op.Name, "v_dot4_f32_") && ((out.Neg|out.NegHi)&3 != 0 || out.OpSel != 0 || out.OpSelHi != 7) {
+		return ErrReserved // only the accumulator has modifiers
+	}
+	if a.mods[0] == modFP { // the mix instructions: neg_hi holds abs
+		out.Abs, out.NegHi = out.NegHi, 0
+	}
+	return nil
+}
+
+// matrixSources says whether a WMMA's sources are of the right kind: VGPRs, or an inline constant for C.
+func matrixSources(in *Inst, n int) bool {
+	for i := range in.Src[:n] {
+		if k := in.Src[i].Kind; k != OperandVGPR && !(i == 2 && k == OperandConst) {
+			return false
+		}
+	}
+	return true
+}
+
+// mai decodes CDNA matrix instructions and the accumulation register moves.
+func (s *state) mai(out *Inst) error {
+	op := out.Op
+	a := &op.attr
+	cd := s.flag(fAccCD)
+	acc := s.get(fAcc)
+	if !s.d.is90a {
+		cd = true // a separate file: C and D are always in it
+	}
+	write, read := a.dst[0].file == 'a', op.Name == "v_accvgpr_read_b32"
+	if write || read {
+		cd = write
+	}
+	o := &a.dst[0]
+	out.NDst = 1
+	if !vgpr(s.get(fVdst), o.ty, o.n, cd, &out.Dst[0]) {
+		return ErrReserved
+	}
+	n := valuSources(op)
+	out.NSrc = uint8(n)
+	srcs := [3]fieldID{fSrc0, fSrc1, fSrc2}
+	for i := 0; i < n; i++ {
+		o := &a.src[i]
+		code := s.get(srcs[i])
+		inAcc := i < 2 && acc>>i&1 != 0 || i == 2 && cd && op.Flags&FlagReadsDst == 0
+		switch {
+		case write:
+			inAcc = false
+		case read:
+			inAcc = true
+		}
+		switch {
+		case code >= 256:
+			if !vgpr(code-256, o.ty, o.n, inAcc, &out.Src[i]) {
+				return ErrReserved
+			}
+		case (i == 2 || write) && code != 255:
+			if !s.src(code, o.ty, o.n, &out.Src[i]) || i == 2 && out.Src[i].Kind != OperandConst {
+				return ErrReserved
+			}
+		default:
+			return ErrReserved
+		}
+	}
+	if !write && !read {
+		out.CBSZ, out.ABID, out.BLGP = uint8(s.get(fCbsz)), uint8(s.get(fAbid)), uint8(s.get(fBlgp))
+	}
+	return nil
+}
