@@ -217,6 +217,7 @@ type asm struct {
 	w      words
 	next   int // operand
 	used   uint64
+	head   []uint32 // the first half of a v_mfma_scale
 	tail   []uint32 // SDWA or DPP word, literal
 	lit    uint32
 	isLit  bool
@@ -345,6 +346,9 @@ func (a *asm) begin(f Format, code uint32) {
 	}
 	pre := field{shift: a.l.preShift, width: a.l.preWidth}
 	pre.put(&a.w, a.l.preValue)
+	if a.op.attr.p&pF8F6F4 != 0 {
+		code &^= scaledMFMA
+	}
 	a.put(fOp, code)
 }
 
@@ -408,7 +412,11 @@ func (a *asm) finish() ([]byte, error) {
 	case len(a.line.mods) > 64 || a.used != 1<<len(a.line.mods)-1:
 		return nil, errModifier
 	}
-	out := binary.LittleEndian.AppendUint32(nil, uint32(a.w.lo))
+	var out []byte
+	for _, w := range a.head {
+		out = binary.LittleEndian.AppendUint32(out, w)
+	}
+	out = binary.LittleEndian.AppendUint32(out, uint32(a.w.lo))
 	if a.l.size > 4 {
 		out = binary.LittleEndian.AppendUint32(out, uint32(a.w.lo>>32))
 	}

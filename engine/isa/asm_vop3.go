@@ -58,6 +58,15 @@ func (a *asm) vop3() {
 	if at.p&pOpSel != 0 && !threeB {
 		a.opSel64(n)
 	}
+	if at.p&pBitop3 != 0 {
+		v := uint32(a.number("bitop3"))
+		a.put(fOmod, v>>6)
+		a.put(fAbs, v>>3&7)
+		a.put(fNeg, v&7)
+	}
+	if at.p&pFIBC != 0 {
+		a.put(fOpSel, uint32(a.number("fi")&1|a.number("bound_ctrl")&1<<1))
+	}
 	if a.flag("clamp") {
 		a.put(fClamp, 1)
 	}

@@ -73,6 +73,9 @@ func (a *asm) mai() {
 	case write, read:
 		acc, cd = 3, false // in these two the bits mean nothing, and LLVM sets them
 	}
+	if op.attr.p&pF8F6F4 != 0 && op.attr.p&pOpSel != 0 {
+		a.scales()
+	}
 	a.put(fAcc, acc)
 	if a.d.is90a && cd {
 		a.put(fAccCD, 1)
@@ -92,4 +95,24 @@ func (a *asm) mai() {
 	} else if v := a.number("blgp"); v != 0 {
 		a.put(fBlgp, uint32(v))
 	}
+}
+
+// scales encodes the first half of a v_mfma_scale, from the operands that come last.
+func (a *asm) scales() {
+	var w words
+	pre := field{shift: a.l.preShift, width: a.l.preWidth}
+	pre.put(&w, a.l.preValue)
+	a.l.f[fOp].put(&w, opLoadScale)
+	for _, id := range srcFields[:2] {
+		a.l.f[id].put(&w, a.sourceCode(a.arg(), false))
+	}
+	sel, _ := a.listBits("op_sel")
+	a.l.f[fOpSel].put(&w, sel)
+	hi, n := a.listBits("op_sel_hi")
+	if n == 0 {
+		hi = 3
+	}
+	a.l.f[fOpSelHi].put(&w, hi)
+	a.head = append(a.head, uint32(w.lo), uint32(w.lo>>32))
+	a.put(fAbid, 1)
 }

@@ -94,6 +94,9 @@ func (s *state) decode(out *Inst) error {
 			f, opcode = MTBUF, opcode-0x80
 		}
 	}
+	if f == VOP3P && opcode == opLoadScale && s.scaled(out) {
+		return nil
+	}
 	e := s.d.lookup(f, opcode)
 	if e == nil {
 		return ErrUnknown

@@ -132,6 +132,9 @@ func (s *state) valu32Rest(out *Inst) error {
 		}
 	}
 	if op.Fmt == VOP1 && len(op.Dst) == 2 { // v_swap: the second result goes to src0's register
+		if out.Src[0].Kind != OperandVGPR && a.p&pFIBC != 0 {
+			return ErrReserved
+		}
 		out.Dst[1] = out.Src[0]
 	}
 	return nil
@@ -327,6 +330,8 @@ func (s *state) vop3(out *Inst) error {
 			}
 		case !s.src(code, o.ty, o.n, &out.Src[i]):
 			return s.srcErr()
+		case o.n > 4 && out.Src[i].Kind != OperandVGPR:
+			return ErrReserved
 		}
 	}
 	if out.DPP != NoDPP && s.hasLit {
@@ -346,6 +351,16 @@ func (s *state) vop3(out *Inst) error {
 	threeB := op.Fmt != VOPC && len(op.Dst) == 2 && a.dst[1].ty == MaskT
 	if threeB {
 		out.Abs = 0
+	}
+	if a.p&pBitop3 != 0 {
+		out.Bitop3 = uint8(s.get(fOmod)<<6) | abs<<3 | neg
+	}
+	if a.p&pFIBC != 0 {
+		if out.Src[0].Kind != OperandVGPR {
+			return ErrReserved
+		}
+		bits := s.get(fOpSel)
+		out.FI, out.BoundCtrl = bits&1 != 0, bits&2 != 0
 	}
 	out.Clamp = a.p&pClamp != 0 && s.flag(fClamp)
 	if a.p&pOmod != 0 {

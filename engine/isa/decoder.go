@@ -378,7 +378,7 @@ func (d *decoder) usedVOP3(op *Op, l *layout, use func(...fieldID), part func(fi
 	for i := 0; i < n && i < 3; i++ {
 		use(srcs[i])
 	}
-	threeB := op.Fmt != VOPC && len(op.Dst) == 2
+	threeB := op.Fmt != VOPC && len(op.Dst) == 2 && a.dst[1].ty == MaskT
 	cmpx := op.Fmt == VOPC && op.Flags&FlagWritesEXEC != 0 && d.gen >= GFX10
 	if len(op.Dst) > 0 || cmpx {
 		use(fVdst)
@@ -403,6 +403,16 @@ func (d *decoder) usedVOP3(op *Op, l *layout, use func(...fieldID), part func(fi
 		use(fOmod)
 	}
 	opsel := l.f[fOpSel]
+	if a.p&pBitop3 != 0 {
+		used.lo &^= opsel.mask().lo
+		use(fOmod, fAbs, fNeg)
+	}
+	if a.p&pFIBC != 0 {
+		used.lo &^= opsel.mask().lo
+		part(fOpSel, 0)
+		part(fOpSel, 1)
+		return
+	}
 	if a.p&(pOpSel|pByteSel) != 0 && !threeB { // the unused bits of a real op_sel must be zero
 		m := opsel.mask()
 		used.lo &^= m.lo
@@ -461,7 +471,10 @@ func (d *decoder) usedVOP3P(op *Op, l *layout, use func(...fieldID), part func(f
 	use(fVdst)
 	if op.Flags&FlagMFMA != 0 || a.p&(pCbsz) != 0 {
 		if l.has(fCbsz) {
-			use(fCbsz, fAbid, fAccCD, fAcc)
+			use(fCbsz, fAccCD, fAcc)
+			if a.p&pF8F6F4 == 0 || a.p&pOpSel != 0 {
+				use(fAbid)
+			}
 			if a.p&pBlgp != 0 {
 				use(fBlgp)
 			}

@@ -50,6 +50,9 @@ func (p *printer) valu() {
 		p.sdwa()
 		return
 	}
+	for i := range in.YSrc[:in.NY] { // the scales of a v_mfma_scale
+		p.arg(&in.YSrc[i])
+	}
 	switch in.Fmt {
 	case VOP3:
 		p.mods64()
@@ -101,6 +104,13 @@ func (p *printer) source(i int) {
 // mods64 prints what follows the operands of a VOP3.
 func (p *printer) mods64() {
 	in := p.in
+	if in.Bitop3 != 0 {
+		if p.str(" bitop3:"); in.Bitop3 < 10 {
+			p.dec(int64(in.Bitop3))
+		} else {
+			p.hex(uint64(in.Bitop3))
+		}
+	}
 	if p.a.p&pOpSel != 0 {
 		n := valuSources(in.Op)
 		if p.a.mods[2] != modNone { // accumulators count, though they are not spelled
@@ -125,6 +135,10 @@ func (p *printer) mods64() {
 	}
 	p.bit(in.Clamp, "clamp")
 	p.omod()
+	if p.a.p&pFIBC != 0 {
+		p.bit(in.BoundCtrl, "bound_ctrl:1")
+		p.bit(in.FI, "fi:1")
+	}
 	if p.a.p&pByteSel != 0 {
 		n := in.OpSel
 		if valuSources(in.Op) > 1 {
@@ -154,6 +168,14 @@ func (p *printer) omod() {
 func (p *printer) mods3p() {
 	in := p.in
 	if p.a.p&pCbsz != 0 || p.a.p&pBlgp != 0 {
+		if in.NY > 0 {
+			if in.OpSel != 0 {
+				p.listBits(" op_sel:[", uint32(in.OpSel), 3)
+			}
+			if in.OpSelHi != 7 {
+				p.listBits(" op_sel_hi:[", uint32(in.OpSelHi), 3)
+			}
+		}
 		p.maiMods()
 		return
 	}

@@ -11,7 +11,7 @@
 //	name|older@generations  op op op op op  dst : src ; flags
 //
 // The name is the newest spelling; "|ds_read_b32@9,94,10" gives the spelling of older generations (9 is gfx900 to
-// gfx90c, 94 gfx940 to gfx942, 10, 11, 12). The five columns are the opcode in hexadecimal on gfx9, gfx940, gfx10,
+// gfx90c, 94 gfx940 to gfx950, 10, 11, 12). The five columns are the opcode in hexadecimal on gfx9, gfx940, gfx10,
 // gfx11 and gfx12, "-" where absent; "3b@906/908/90a" restricts it to some processors. Operands are types: u32, f16,
 // v2f16, b96, f32x16 (sixteen of them), mask (a lane mask); "s." before a type marks a scalar destination, "a." an
 // AccVGPR, "k." a literal that is part of the encoding; words such as label, waitcnt or hwreg are immediates and how

@@ -203,6 +203,7 @@ type Inst struct {
 	RowMask   uint8
 	BoundCtrl bool
 	FI        bool
+	Bitop3    uint8 // v_bitop3: bit 4*s0+2*s1+s2 is the result for these inputs
 
 	// Memory.
 	Offset  int32 // signed byte offset (SMEM, FLAT, MUBUF); DS: offset0 | offset1<<8 or the 16-bit offset
@@ -242,6 +243,7 @@ type Inst struct {
 	WaitVM  uint8
 
 	// VOPD: the Y half; the X half is Op/Dst[0]/Src. Both read before either writes.
+	// v_mfma_scale: YSrc are the scales of A and of B.
 	Y    *Op
 	YDst Operand
 	YSrc [3]Operand

@@ -267,7 +267,7 @@ func deriveRow(op *Op) {
 		"s_singleuse_vdst", "s_icache_inv", "s_wakeup", "v_nop", "ds_nop", "v_pipeflush":
 		op.Flags |= FlagNop
 	}
-	if strings.Contains(op.Name, "wmma_") || strings.Contains(op.Name, "mfma") || strings.Contains(op.Name, "smfmac") || strings.Contains(op.Name, "swmmac") {
+	if strings.Contains(op.Name, "wmma_") || strings.Contains(op.Name, "mfma") && op.Name != "v_mfma_ld_scale_b32" || strings.Contains(op.Name, "smfmac") || strings.Contains(op.Name, "swmmac") {
 		op.Flags |= FlagMFMA
 	}
 	memoryFlags(op)
