@@ -3,6 +3,7 @@ package interp
 import (
 	"golang.org/x/sys/cpu"
 
+	"github.com/pumice-gpu/pumice/engine/fp"
 	"github.com/pumice-gpu/pumice/engine/ir"
 )
 
@@ -129,11 +130,11 @@ func hostLoop(v *ir.Value) kern32 {
 	}
 	switch v.Op {
 	case ir.OpFAdd:
-		return floatLoop(avxFAdd, kernFAdd)
+		return floatLoop(avxFAdd, fp.Add)
 	case ir.OpFSub:
-		return floatLoop(avxFSub, kernFSub)
+		return floatLoop(avxFSub, fp.Sub)
 	case ir.OpFMul:
-		return floatLoop(avxFMul, kernFMul)
+		return floatLoop(avxFMul, fp.Mul)
 	case ir.OpFMA:
 		return hostFMA
 	}
@@ -151,14 +152,18 @@ func hostLoop64(v *ir.Value) kern64 {
 	case ir.OpSub:
 		return avxSub64
 	case ir.OpFAdd:
-		return floatLoop64(avxFAdd64, kernFAdd64)
+		return floatLoop64(avxFAdd64, fp.Add)
 	case ir.OpFMul:
-		return floatLoop64(avxFMul64, kernFMul64)
+		return floatLoop64(avxFMul64, fp.Mul)
 	case ir.OpFMA:
 		return func(d0, d1, a0, a1, b0, b1, c0, c1 *lanes, n int) {
 			for l := avxFMA64(d0, d1, a0, a1, b0, b1, c0, c1, 0, n); l < n; {
-				kernFMA64(eight(d0, l), eight(d1, l), eight(a0, l), eight(a1, l), eight(b0, l), eight(b1, l), eight(c0, l), eight(c1, l), 8)
-				if l += 8; l < n {
+				for range 8 {
+					x := fp.FMA(ir.F64, 0, join(a0, a1, l), join(b0, b1, l), join(c0, c1, l))
+					d0[l], d1[l] = uint32(x), uint32(x>>32)
+					l++
+				}
+				if l < n {
 					l = avxFMA64(d0, d1, a0, a1, b0, b1, c0, c1, l, n)
 				}
 			}
@@ -167,25 +172,35 @@ func hostLoop64(v *ir.Value) kern64 {
 	return nil
 }
 
-func floatLoop64(fast func(d0, d1, a0, a1, b0, b1 *lanes, from, n int) int, slow kern64) kern64 {
+// rule is the arithmetic that says which NaN comes out.
+type rule = func(k ir.Kind, e ir.FP, a, b uint64) uint64
+
+// join is lane l of a 64-bit value.
+func join(lo, hi *lanes, l int) uint64 { return uint64(lo[l]) | uint64(hi[l])<<32 }
+
+func floatLoop64(fast func(d0, d1, a0, a1, b0, b1 *lanes, from, n int) int, r rule) kern64 {
 	return func(d0, d1, a0, a1, b0, b1, _, _ *lanes, n int) {
 		for l := fast(d0, d1, a0, a1, b0, b1, 0, n); l < n; {
-			slow(eight(d0, l), eight(d1, l), eight(a0, l), eight(a1, l), eight(b0, l), eight(b1, l), nil, nil, 8)
-			if l += 8; l < n {
+			for range 8 {
+				x := r(ir.F64, 0, join(a0, a1, l), join(b0, b1, l))
+				d0[l], d1[l] = uint32(x), uint32(x>>32)
+				l++
+			}
+			if l < n {
 				l = fast(d0, d1, a0, a1, b0, b1, l, n)
 			}
 		}
 	}
 }
 
-// eight views eight lanes from l on as the start of a lanes.
-func eight(x *lanes, l int) *lanes { return (*lanes)(addLanes(x, l)) }
-
-func floatLoop(fast func(d, a, b *lanes, from, n int) int, slow kern32) kern32 {
+func floatLoop(fast func(d, a, b *lanes, from, n int) int, r rule) kern32 {
 	return func(d, a, b, c *lanes, n int) {
 		for l := fast(d, a, b, 0, n); l < n; {
-			slow(eight(d, l), eight(a, l), eight(b, l), nil, 8)
-			if l += 8; l < n {
+			for range 8 {
+				d[l] = uint32(r(ir.F32, 0, uint64(a[l]), uint64(b[l])))
+				l++
+			}
+			if l < n {
 				l = fast(d, a, b, l, n)
 			}
 		}
@@ -194,8 +209,11 @@ func floatLoop(fast func(d, a, b *lanes, from, n int) int, slow kern32) kern32 {
 
 func hostFMA(d, a, b, c *lanes, n int) {
 	for l := avxFMA(d, a, b, c, 0, n); l < n; {
-		kernFMA(eight(d, l), eight(a, l), eight(b, l), eight(c, l), 8)
-		if l += 8; l < n {
+		for range 8 {
+			d[l] = uint32(fp.FMA(ir.F32, 0, uint64(a[l]), uint64(b[l]), uint64(c[l])))
+			l++
+		}
+		if l < n {
 			l = avxFMA(d, a, b, c, l, n)
 		}
 	}

@@ -235,9 +235,6 @@ func runTuple(m *machine, in *inst) bool {
 	return true
 }
 
-// addLanes returns the address of lane l.
-func addLanes(x *lanes, l int) unsafe.Pointer { return unsafe.Add(unsafe.Pointer(x), l*4) }
-
 // blend copies the lanes of mask.
 func blend(d, s *lanes, mask uint64, n int) {
 	if haveAVX {
