@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/pumice-gpu/pumice/internal/machine"
+	"github.com/pumice-gpu/pumice/internal/observe"
 	"github.com/pumice-gpu/pumice/tools/explain"
 )
 
@@ -19,7 +19,7 @@ func explainProgram(stdout, stderr io.Writer, args []string) (err error) {
 		return err
 	}
 	events := func(dir string) string { return filepath.Join(dir, "events") }
-	w, err := watchProgram(stderr, o, machine.ExplainVariable, events)
+	w, err := watchProgram(stderr, o, observe.ExplainVariable, events)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/pumice-gpu/pumice/internal/machine"
+	"github.com/pumice-gpu/pumice/internal/observe"
 	"github.com/pumice-gpu/pumice/tools/prof"
 )
 
@@ -38,7 +38,7 @@ func profile(stdout, stderr io.Writer, args []string) (err error) {
 		return usageErrorf("prof looks at compiled code: --engine interp runs none")
 	}
 	interval := time.Duration(p.interval) * time.Microsecond
-	w, err := watchProgram(stderr, o, machine.ProfileVariable, func(dir string) string { return dir })
+	w, err := watchProgram(stderr, o, observe.ProfileVariable, func(dir string) string { return dir })
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/pumice-gpu/pumice/internal/machine"
+	"github.com/pumice-gpu/pumice/internal/observe"
 )
 
 // runOptions are those of `pumice run`.
@@ -227,7 +228,7 @@ func programEnv(env []string, o *runOptions) ([]string, error) {
 				path += ":" + value
 			}
 		case machine.GPUVariable:
-		case machine.SVMTraceVariable:
+		case observe.SVMTraceVariable:
 			if !o.trace {
 				out = append(out, e)
 			}
@@ -243,16 +244,16 @@ func programEnv(env []string, o *runOptions) ([]string, error) {
 		out = append(out, machine.EngineVariable+"="+o.engine)
 	}
 	if o.trace {
-		out = append(out, machine.SVMTraceVariable+"="+machine.SVMTrace(o.file, o.json))
+		out = append(out, observe.SVMTraceVariable+"="+observe.SVMTrace(o.file, o.json))
 	}
 	if o.dump != "" {
-		out = append(out, machine.DumpVariable+"="+o.dump)
+		out = append(out, observe.DumpVariable+"="+o.dump)
 	}
 	if o.faults != "" {
-		out = append(out, machine.FaultDumpVariable+"="+machine.FaultDump(o.faults, o.json))
+		out = append(out, observe.FaultDumpVariable+"="+observe.FaultDump(o.faults, o.json))
 	}
 	if o.perf {
-		out = append(out, machine.PerfMapVariable+"=1")
+		out = append(out, observe.PerfMapVariable+"=1")
 	}
 	if path != "" {
 		out = append(out, "LD_LIBRARY_PATH="+path)

@@ -33,9 +33,10 @@ var rules = []struct {
 	{"runtime/clr", []string{"runtime/clr", "runtime/hsa", "abi"}},
 	{"runtime/hip", []string{"runtime/hip", "runtime/clr", "abi"}},
 	// Tools look on through hooks.
-	{"tools", []string{"tools", "abi", "engine", "silicon", "kernel", "runtime", "internal/machine"}},
+	{"tools", []string{"tools", "abi", "engine", "silicon", "kernel", "runtime", "internal/observe"}},
 	// The doors and the one wiring place.
 	{"internal/doorc", []string{"internal/doorc", "abi", "kernel/uaccess"}},
+	{"internal/observe", []string{"internal/observe", "abi", "kernel", "silicon", "engine", "runtime"}},
 	{"internal/machine", []string{"internal", "abi", "kernel", "silicon", "engine", "runtime"}},
 	{"internal/archtest", nil},
 	{"cmd", []string{"cmd", "internal", "abi", "kernel", "silicon", "engine", "runtime", "tools"}},

@@ -23,7 +23,7 @@ func HIP() (*clr.Runtime, error) {
 	}
 	r := clr.NewFromEnv(o.hsa)
 	if o.machine.look != nil {
-		o.machine.look.runtime(r)
+		o.machine.look.Runtime(r)
 	}
 	return r, nil
 }
@@ -65,7 +65,6 @@ func open(list string) (*hsa.Runtime, *Machine, error) {
 		m.Close()
 		return nil, nil, err
 	}
-	find := h.CodeAt
-	ownCode.Store(&find)
+	m.code.SetOwn(h.CodeAt)
 	return h, m, nil
 }

@@ -5,10 +5,10 @@ import (
 	"os"
 
 	"github.com/pumice-gpu/pumice/engine/isa"
+	"github.com/pumice-gpu/pumice/internal/observe"
 	"github.com/pumice-gpu/pumice/kernel/amdgpu"
 	"github.com/pumice-gpu/pumice/kernel/kfd"
 	"github.com/pumice-gpu/pumice/kernel/sched"
-	"github.com/pumice-gpu/pumice/kernel/uaccess"
 	"github.com/pumice-gpu/pumice/silicon"
 	"github.com/pumice-gpu/pumice/silicon/profile"
 )
@@ -17,14 +17,15 @@ import (
 type Machine struct {
 	Driver *kfd.Driver
 	chips  []*silicon.Device
-	look   *explainer // nil unless the environment asks
+	code   *observe.CodeMap
+	look   *observe.Explainer // nil unless the environment asks
 	sys    *amdgpu.SystemMemory
 }
 
 // New builds the GPUs of these profiles, in the order of their topology nodes, and loads the driver.
 func New(profiles []*profile.Profile) (m *Machine, err error) {
 	world := sched.NewLive()
-	m = &Machine{}
+	m = &Machine{code: observe.NewCodeMap()}
 	defer func() {
 		if err != nil {
 			m.Close()
@@ -39,18 +40,17 @@ func New(profiles []*profile.Profile) (m *Machine, err error) {
 		return m, err
 	}
 	var devices []*amdgpu.Device
-	code := &codeMap{memory: uaccess.Process{}}
-	if err = lookOn(e, code); err != nil {
+	if err = observe.Engine(e, m.code); err != nil {
 		return m, err
 	}
-	m.look = newExplainer(code)
+	m.look = observe.NewExplainer(m.code)
 	for i, p := range profiles {
 		line := &amdgpu.Line{}
-		report := &reporter{out: os.Stderr, gpu: p.Name, isa: isa.TargetByName(p.Target), code: code, dump: newFaultDump()}
-		report.around = func(va uint64) (holding, below, above [2]uint64) { return m.Driver.Around(i, va) }
-		hooks := silicon.Hooks{WaveFault: report.fault}
+		report := observe.NewReporter(os.Stderr, p.Name, isa.TargetByName(p.Target), m.code,
+			func(va uint64) (holding, below, above [2]uint64) { return m.Driver.Around(i, va) })
+		hooks := silicon.Hooks{WaveFault: report.Fault}
 		if m.look != nil {
-			m.look.silicon(&hooks, i)
+			m.look.Silicon(&hooks, i)
 		}
 		chip, err := silicon.New(p, silicon.Config{
 			Engine:    e,
@@ -69,14 +69,14 @@ func New(profiles []*profile.Profile) (m *Machine, err error) {
 		}
 		devices = append(devices, d)
 	}
-	cfg := kfd.Config{World: world, Warn: warn}
+	cfg := kfd.Config{World: world, Warn: observe.Warn}
 	if m.look != nil {
-		cfg.Hooks = m.look.kernel()
+		cfg.Hooks = m.look.Kernel()
 	}
 	if m.Driver, err = kfd.New(cfg, devices); err == nil {
-		traceSVM(m.Driver, os.Stderr)
+		observe.TraceSVM(m.Driver, os.Stderr)
 		if m.look != nil {
-			m.look.loaded(m.Driver)
+			m.look.Loaded(m.Driver)
 		}
 	}
 	return m, err

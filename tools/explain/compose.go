@@ -9,7 +9,7 @@ import (
 	"github.com/ianlancetaylor/demangle"
 
 	abi "github.com/pumice-gpu/pumice/abi/kfd"
-	"github.com/pumice-gpu/pumice/internal/machine"
+	"github.com/pumice-gpu/pumice/internal/observe"
 )
 
 // key names a packet: doorbells are a device's own.
@@ -21,28 +21,28 @@ type key struct {
 
 // composer holds what the events say, for finding one by another.
 type composer struct {
-	events   []machine.ExplainEvent
-	queues   map[[2]int]machine.ExplainEvent // by device and queue id
-	begun    map[key]machine.ExplainEvent
-	ended    map[key]machine.ExplainEvent
-	commands map[[3]uint64]machine.ExplainEvent // by device, queue id, packet
+	events   []observe.ExplainEvent
+	queues   map[[2]int]observe.ExplainEvent // by device and queue id
+	begun    map[key]observe.ExplainEvent
+	ended    map[key]observe.ExplainEvent
+	commands map[[3]uint64]observe.ExplainEvent // by device, queue id, packet
 }
 
 // Compose makes journeys of events.
-func Compose(events []machine.ExplainEvent) *Journeys {
-	events = append([]machine.ExplainEvent(nil), events...)
+func Compose(events []observe.ExplainEvent) *Journeys {
+	events = append([]observe.ExplainEvent(nil), events...)
 	sort.SliceStable(events, func(i, j int) bool { return events[i].NS < events[j].NS })
-	c := &composer{events: events, queues: map[[2]int]machine.ExplainEvent{}, begun: map[key]machine.ExplainEvent{}, ended: map[key]machine.ExplainEvent{},
-		commands: map[[3]uint64]machine.ExplainEvent{}}
+	c := &composer{events: events, queues: map[[2]int]observe.ExplainEvent{}, begun: map[key]observe.ExplainEvent{}, ended: map[key]observe.ExplainEvent{},
+		commands: map[[3]uint64]observe.ExplainEvent{}}
 	for _, e := range events {
 		switch e.At {
-		case machine.AtQueue:
+		case observe.AtQueue:
 			c.queues[[2]int{e.Device, int(e.Queue)}] = e
-		case machine.AtDispatch:
+		case observe.AtDispatch:
 			c.begun[key{e.Device, e.Doorbell, e.Packet}] = e
-		case machine.AtDispatched:
+		case observe.AtDispatched:
 			c.ended[key{e.Device, e.Doorbell, e.Packet}] = e
-		case machine.AtCommand:
+		case observe.AtCommand:
 			c.commands[[3]uint64{uint64(e.Device), uint64(e.Queue), e.Packet}] = e
 		}
 	}
@@ -68,7 +68,7 @@ func (c *composer) launches(j *Journeys) {
 	}
 	ours := map[key]bool{} // dispatches that a launch of ours has told
 	for _, e := range c.events {
-		if e.At != machine.AtLaunch {
+		if e.At != observe.AtLaunch {
 			continue
 		}
 		q, known := c.queues[[2]int{e.Device, int(e.Queue)}]
@@ -91,7 +91,7 @@ func (c *composer) launches(j *Journeys) {
 	}
 	for _, e := range c.events {
 		k := key{e.Device, e.Doorbell, e.Packet}
-		if e.At != machine.AtDispatch || ours[k] {
+		if e.At != observe.AtDispatch || ours[k] {
 			continue
 		}
 		// Kernels of the runtime itself, or all of them when it is AMD's.
@@ -99,7 +99,7 @@ func (c *composer) launches(j *Journeys) {
 			c.dispatch(l, e.NS, k)
 		}
 	}
-	j.Cut = j.Total >= machine.MaxLaunches
+	j.Cut = j.Total >= observe.MaxLaunches
 }
 
 // dispatch tells what the chip and the driver did with a packet.
@@ -126,13 +126,13 @@ func (c *composer) dispatch(l *Launch, start int64, k key) {
 		}
 	}
 	for _, i := range c.events {
-		if i.At != machine.AtInterrupt || i.Device != k.device || i.Name != "end of pipe" || i.NS < e.NS {
+		if i.At != observe.AtInterrupt || i.Device != k.device || i.Name != "end of pipe" || i.NS < e.NS {
 			continue
 		}
 		if i.NS < next {
 			l.stop(start, i.NS, "silicon", "a completion signal behind it: its value, the mailbox of event %d, an entry of the interrupt ring (end of pipe, VMID %d)", i.Event, i.VMID)
 			for _, w := range c.events {
-				if w.At == machine.AtCall && w.Name == "WAIT_EVENTS" && w.NS >= i.NS {
+				if w.At == observe.AtCall && w.Name == "WAIT_EVENTS" && w.NS >= i.NS {
 					if w.NS < next {
 						l.stop(start, w.NS, "kernel", "AMDKFD_IOC_WAIT_EVENTS returns to the thread that waits for the signal")
 					}
@@ -155,7 +155,7 @@ func (c *composer) pages(j *Journeys) {
 	}
 	start := c.events[0].NS
 	for _, e := range c.events {
-		if e.At != machine.AtArgument {
+		if e.At != observe.AtArgument {
 			continue
 		}
 		p := Page{Addr: e.Addr, Title: fmt.Sprintf("argument %d of %s", *e.Arg, Demangle(e.Name))}
@@ -164,7 +164,7 @@ func (c *composer) pages(j *Journeys) {
 		}
 		var base, size uint64
 		for _, m := range c.events {
-			if m.At == machine.AtMemory && m.NS <= e.NS && e.Addr >= m.Addr && e.Addr < m.Addr+m.Size {
+			if m.At == observe.AtMemory && m.NS <= e.NS && e.Addr >= m.Addr && e.Addr < m.Addr+m.Size {
 				base, size = m.Addr, m.Size
 				p.Stops = nil
 				add(m.NS, "clr", "%s of %d bytes at %#x, made by device %d; the argument is %d bytes into it", m.Kind, m.Size, m.Addr, m.Device, e.Addr-m.Addr)
@@ -173,7 +173,7 @@ func (c *composer) pages(j *Journeys) {
 		var handle uint64
 		for _, a := range c.events {
 			switch {
-			case a.At != machine.AtCall || a.NS > e.NS || a.Why != "":
+			case a.At != observe.AtCall || a.NS > e.NS || a.Why != "":
 			case a.Name == "ALLOC_MEMORY_OF_GPU" && e.Addr >= a.Addr && e.Addr < a.Addr+a.Size:
 				handle = a.Handle
 				add(a.NS, "hsakmt", "AMDKFD_IOC_ALLOC_MEMORY_OF_GPU: %d bytes of %s of gpu_id %d at %#x, handle %#x", a.Size, domain(a.Flags), a.GPUID, a.Addr, a.Handle)
@@ -185,7 +185,7 @@ func (c *composer) pages(j *Journeys) {
 		}
 		c.walk(&p, start, e)
 		for _, s := range c.events {
-			if s.At == machine.AtSVM && size != 0 && s.Size > 0 && s.Addr < base+size && s.Addr+s.Size > base {
+			if s.At == observe.AtSVM && size != 0 && s.Size > 0 && s.Addr < base+size && s.Addr+s.Size > base {
 				add(s.NS, "svm", "%s", svmText(s))
 			}
 		}
@@ -206,7 +206,7 @@ func (c *composer) moved(j *Journeys, start int64) {
 	}
 	p := Page{Title: "and what else shared virtual memory did"}
 	for _, s := range c.events {
-		if s.At == machine.AtSVM && !told[s.NS-start] {
+		if s.At == observe.AtSVM && !told[s.NS-start] {
 			if p.Addr == 0 {
 				p.Addr = s.Addr
 			}
@@ -218,7 +218,7 @@ func (c *composer) moved(j *Journeys, start int64) {
 	}
 }
 
-func svmText(s machine.ExplainEvent) string {
+func svmText(s observe.ExplainEvent) string {
 	t := s.Name
 	if s.Size > 0 {
 		t += fmt.Sprintf(" [%#x, %#x)", s.Addr, s.Addr+s.Size)
@@ -230,7 +230,7 @@ func svmText(s machine.ExplainEvent) string {
 }
 
 // walk tells the page-table entries of an address as they were at the launch.
-func (c *composer) walk(p *Page, start int64, e machine.ExplainEvent) {
+func (c *composer) walk(p *Page, start int64, e observe.ExplainEvent) {
 	for i, s := range e.Walk {
 		what := "points to the next table"
 		if s.Leaf {
@@ -246,20 +246,20 @@ func (c *composer) walk(p *Page, start int64, e machine.ExplainEvent) {
 // identities tells devices, and queues with what uses them.
 func (c *composer) identities(j *Journeys) {
 	for _, e := range c.events {
-		if e.At == machine.AtDevice {
+		if e.At == observe.AtDevice {
 			j.Identities = append(j.Identities, Identity{[]string{fmt.Sprintf("hipDevice_t %d", e.Device), fmt.Sprintf("hsa_agent_t %s, %s", e.Name, e.UUID),
 				fmt.Sprintf("topology node %d", e.Node), fmt.Sprintf("gpu_id %d", e.GPUID), fmt.Sprintf("/dev/dri/renderD%d", e.Minor)}})
 		}
 	}
 	for _, q := range c.events {
-		if q.At != machine.AtQueue {
+		if q.At != observe.AtQueue {
 			continue
 		}
 		var names []string
 		seen := map[uint64]bool{}
 		record := uint64(0)
 		for _, m := range c.events {
-			if m.At == machine.AtCommand && m.Device == q.Device && m.Queue == q.Queue {
+			if m.At == observe.AtCommand && m.Device == q.Device && m.Queue == q.Queue {
 				record = m.Record
 				if !seen[m.Stream] {
 					seen[m.Stream] = true

@@ -12,7 +12,7 @@
 //
 // With AMD's own runtime above (door C) the floors above /dev/kfd are not ours and stay dark; the rest is told all the same.
 //
-// Read takes what a run wrote (machine.ExplainVariable), Compose makes journeys of it, Journeys.Print writes them for people; they marshal to
+// Read takes what a run wrote (observe.ExplainVariable), Compose makes journeys of it, Journeys.Print writes them for people; they marshal to
 // JSON for machines.
 package explain
 
@@ -22,7 +22,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/pumice-gpu/pumice/internal/machine"
+	"github.com/pumice-gpu/pumice/internal/observe"
 )
 
 // Journeys is what a run did.
@@ -61,11 +61,11 @@ type Identity struct {
 }
 
 // Read reads what a run wrote. A line that the end of the program cut off is left out.
-func Read(r io.Reader) (events []machine.ExplainEvent, err error) {
+func Read(r io.Reader) (events []observe.ExplainEvent, err error) {
 	s := bufio.NewScanner(r)
 	s.Buffer(nil, 1<<20)
 	for n := 1; s.Scan(); n++ {
-		var e machine.ExplainEvent
+		var e observe.ExplainEvent
 		if err := json.Unmarshal(s.Bytes(), &e); err != nil {
 			if !s.Scan() {
 				break

@@ -4,32 +4,32 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pumice-gpu/pumice/internal/machine"
+	"github.com/pumice-gpu/pumice/internal/observe"
 )
 
 // run is two launches of one kernel: the first is told, with the barrier behind the second as the one that wakes the waiter.
-func run() []machine.ExplainEvent {
+func run() []observe.ExplainEvent {
 	arg := 0
 	dims := [3]uint32{64, 1, 1}
-	shape := &machine.ExplainShape{Waves: 1, Lanes: 64, VGPRs: 8}
-	return []machine.ExplainEvent{
-		{NS: 1, At: machine.AtDevice, GPUID: 2, Name: "gfx90a", UUID: "GPU-1", Node: 1, Minor: 128},
-		{NS: 2, At: machine.AtCall, Name: "ALLOC_MEMORY_OF_GPU", GPUID: 2, Addr: 0x1000, Size: 0x2000, Handle: 9, Flags: 1},
-		{NS: 3, At: machine.AtCall, Name: "MAP_MEMORY_TO_GPU", Handle: 9},
-		{NS: 4, At: machine.AtMemory, Addr: 0x1000, Size: 0x2000, Kind: "device memory"},
-		{NS: 5, At: machine.AtQueue, GPUID: 2, Queue: 1, Kind: "compute", Doorbell: 2050, MQD: 0xabc000, Addr: 0xf000},
+	shape := &observe.ExplainShape{Waves: 1, Lanes: 64, VGPRs: 8}
+	return []observe.ExplainEvent{
+		{NS: 1, At: observe.AtDevice, GPUID: 2, Name: "gfx90a", UUID: "GPU-1", Node: 1, Minor: 128},
+		{NS: 2, At: observe.AtCall, Name: "ALLOC_MEMORY_OF_GPU", GPUID: 2, Addr: 0x1000, Size: 0x2000, Handle: 9, Flags: 1},
+		{NS: 3, At: observe.AtCall, Name: "MAP_MEMORY_TO_GPU", Handle: 9},
+		{NS: 4, At: observe.AtMemory, Addr: 0x1000, Size: 0x2000, Kind: "device memory"},
+		{NS: 5, At: observe.AtQueue, GPUID: 2, Queue: 1, Kind: "compute", Doorbell: 2050, MQD: 0xabc000, Addr: 0xf000},
 		// Written in the order of the hooks, which is not that of the times.
-		{NS: 1000, At: machine.AtLaunch, Name: "_Z1kPf", Queue: 1, Grid: &dims, Group: &dims},
-		{NS: 3000, At: machine.AtDispatch, Name: "_Z1kPf", Doorbell: 2050, VMID: 8, Object: 0x7000, Grid: &dims, Group: &dims, Shape: shape},
-		{NS: 2000, At: machine.AtCommand, Name: "_Z1kPf", Queue: 1, Record: 0xe000, Args: 0xd000, Size: 8},
-		{NS: 2001, At: machine.AtArgument, Name: "_Z1kPf", Queue: 1, Addr: 0x1010, Arg: &arg, Walk: []machine.ExplainStep{
+		{NS: 1000, At: observe.AtLaunch, Name: "_Z1kPf", Queue: 1, Grid: &dims, Group: &dims},
+		{NS: 3000, At: observe.AtDispatch, Name: "_Z1kPf", Doorbell: 2050, VMID: 8, Object: 0x7000, Grid: &dims, Group: &dims, Shape: shape},
+		{NS: 2000, At: observe.AtCommand, Name: "_Z1kPf", Queue: 1, Record: 0xe000, Args: 0xd000, Size: 8},
+		{NS: 2001, At: observe.AtArgument, Name: "_Z1kPf", Queue: 1, Addr: 0x1010, Arg: &arg, Walk: []observe.ExplainStep{
 			{Level: "PDB2", Table: 0x10, Index: 1, Raw: 0x21, Text: "valid"}, {Level: "PTB", Table: 0x20, Index: 1, Raw: 0, Text: "exec", Leaf: true}}},
-		{NS: 9000, At: machine.AtDispatched, Doorbell: 2050},
-		{NS: 9500, At: machine.AtInterrupt, Name: "end of pipe", Event: 3, VMID: 8},
-		{NS: 9900, At: machine.AtCall, Name: "WAIT_EVENTS"},
-		{NS: 10000, At: machine.AtLaunch, Name: "_Z1kPf", Queue: 1, Packet: 1, Grid: &dims, Group: &dims},
-		{NS: 11000, At: machine.AtDispatch, Name: "_Z1kPf", Doorbell: 2050, Packet: 1, Shape: shape},
-		{NS: 12000, At: machine.AtSVM, Name: "migrate to VRAM", Why: "GPU fault", Addr: 0x9000, Size: 0x1000},
+		{NS: 9000, At: observe.AtDispatched, Doorbell: 2050},
+		{NS: 9500, At: observe.AtInterrupt, Name: "end of pipe", Event: 3, VMID: 8},
+		{NS: 9900, At: observe.AtCall, Name: "WAIT_EVENTS"},
+		{NS: 10000, At: observe.AtLaunch, Name: "_Z1kPf", Queue: 1, Packet: 1, Grid: &dims, Group: &dims},
+		{NS: 11000, At: observe.AtDispatch, Name: "_Z1kPf", Doorbell: 2050, Packet: 1, Shape: shape},
+		{NS: 12000, At: observe.AtSVM, Name: "migrate to VRAM", Why: "GPU fault", Addr: 0x9000, Size: 0x1000},
 	}
 }
 
@@ -76,7 +76,7 @@ func TestCompose(t *testing.T) {
 
 // With AMD's runtime above, only what is below /dev/kfd speaks.
 func TestComposeWithoutRuntime(t *testing.T) {
-	var below []machine.ExplainEvent
+	var below []observe.ExplainEvent
 	for _, e := range run() {
 		if !strings.HasPrefix(e.At, "hip.") && !strings.HasPrefix(e.At, "clr.") {
 			below = append(below, e)

@@ -1,4 +1,4 @@
-package machine
+package observe
 
 import (
 	"bytes"
@@ -15,19 +15,17 @@ import (
 	"github.com/pumice-gpu/pumice/kernel/uaccess"
 )
 
-// codeMap knows what code objects a ROCr in this process has loaded, from what it keeps for debuggers: the list of link
+// CodeMap knows what code objects a ROCr in this process has loaded, from what it keeps for debuggers: the list of link
 // maps at its symbol _amdgpu_r_debug (the layout is that of glibc's struct r_debug). Each has the load address and the
 // place of the object as a URI, "file://PATH#offset=N&size=N" or "memory://PID#offset=ADDRESS&size=N".
-type codeMap struct {
+type CodeMap struct {
 	memory uaccess.Memory
+	own    atomic.Pointer[func(pc uint64) (*codeobj.Object, uint64, bool)]
 
 	mu      sync.Mutex
 	debug   uint64                     // address of _amdgpu_r_debug, 0 before it was looked for; guarded by mu
 	objects map[string]*codeobj.Object // by URI; nil for what cannot be read; guarded by mu
 }
-
-// ownCode, if set, is asked first: what Pumice's own runtime has loaded in this process.
-var ownCode atomic.Pointer[func(pc uint64) (*codeobj.Object, uint64, bool)]
 
 // rocrName begins the file name of ROCr's library.
 const rocrName = "libhsa-runtime64.so"
@@ -35,9 +33,17 @@ const rocrName = "libhsa-runtime64.so"
 // maxLinkMaps bounds the walk of a list that the program may have damaged.
 const maxLinkMaps = 4096
 
-// find returns the code object that holds an address, and its load address.
-func (c *codeMap) find(pc uint64) (o *codeobj.Object, base uint64, ok bool) {
-	if f := ownCode.Load(); f != nil {
+// NewCodeMap is the map of this process.
+func NewCodeMap() *CodeMap { return &CodeMap{memory: uaccess.Process{}} }
+
+// SetOwn gives the map what Pumice's own runtime has loaded in this process: it is asked first.
+func (c *CodeMap) SetOwn(find func(pc uint64) (o *codeobj.Object, base uint64, ok bool)) {
+	c.own.Store(&find)
+}
+
+// Find returns the code object that holds an address, and its load address.
+func (c *CodeMap) Find(pc uint64) (o *codeobj.Object, base uint64, ok bool) {
+	if f := c.own.Load(); f != nil {
 		if o, base, ok := (*f)(pc); ok {
 			return o, base, true
 		}
@@ -70,7 +76,7 @@ func (c *codeMap) find(pc uint64) (o *codeobj.Object, base uint64, ok bool) {
 	return nil, 0, false
 }
 
-func (c *codeMap) word(addr uint64) (uint64, error) {
+func (c *CodeMap) word(addr uint64) (uint64, error) {
 	w, err := uaccess.ReadUint32s(c.memory, addr, 2)
 	if err != nil {
 		return 0, err
@@ -79,7 +85,7 @@ func (c *codeMap) word(addr uint64) (uint64, error) {
 }
 
 // text reads a string that ends with a zero byte.
-func (c *codeMap) text(addr uint64) string {
+func (c *CodeMap) text(addr uint64) string {
 	var s []byte
 	for len(s) < 4096 {
 		// Up to the end of a page at most: what follows may not be there.
@@ -96,7 +102,7 @@ func (c *codeMap) text(addr uint64) string {
 	return ""
 }
 
-func (c *codeMap) object(uri string) *codeobj.Object {
+func (c *CodeMap) object(uri string) *codeobj.Object {
 	if o, ok := c.objects[uri]; ok {
 		return o
 	}
@@ -117,7 +123,7 @@ func (c *codeMap) object(uri string) *codeobj.Object {
 const maxCode = 1 << 30
 
 // read gets the bytes that a URI names.
-func (c *codeMap) read(uri string) ([]byte, error) {
+func (c *CodeMap) read(uri string) ([]byte, error) {
 	scheme, rest, _ := strings.Cut(uri, "://")
 	place, fragment, _ := strings.Cut(rest, "#")
 	values, err := url.ParseQuery(fragment)

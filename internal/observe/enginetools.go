@@ -1,4 +1,4 @@
-package machine
+package observe
 
 import (
 	"fmt"
@@ -23,8 +23,8 @@ const (
 	ProfileVariable = "PUMICE_PROF"     // gets what tools/prof samples: jit.Sampler's files, and code.PID.N, the code objects
 )
 
-// lookOn attaches the tools that the environment asks for to e.
-func lookOn(e engine.Engine, code *codeMap) error {
+// Engine attaches the tools that the environment asks for to e.
+func Engine(e engine.Engine, code *CodeMap) error {
 	dump, profile, perf := os.Getenv(DumpVariable), os.Getenv(ProfileVariable), os.Getenv(PerfMapVariable)
 	if dump == "" && profile == "" && perf == "" {
 		return nil
@@ -56,7 +56,7 @@ func lookOn(e engine.Engine, code *codeMap) error {
 // dumper writes files about compiled functions.
 type dumper struct {
 	dir, profile string // "" for what is not wanted
-	code         *codeMap
+	code         *CodeMap
 	n            atomic.Int32
 
 	mu    sync.Mutex
@@ -64,7 +64,7 @@ type dumper struct {
 }
 
 func (d *dumper) function(f *ir.Func, p *jit.Program, addr uintptr) {
-	o, base, known := d.code.find(f.PC)
+	o, base, known := d.code.Find(f.PC)
 	if d.profile != "" && known {
 		d.mu.Lock()
 		first := !d.saved[base]
@@ -77,7 +77,7 @@ func (d *dumper) function(f *ir.Func, p *jit.Program, addr uintptr) {
 			// The name tells the load address.
 			name := filepath.Join(d.profile, fmt.Sprintf("code.%d.%x", os.Getpid(), base))
 			if err := os.WriteFile(name, o.Bytes(), 0o644); err != nil {
-				warn(fmt.Sprintf("the profile has no code object: %v", err))
+				Warn(fmt.Sprintf("the profile has no code object: %v", err))
 			}
 		}
 	}
@@ -96,7 +96,7 @@ func (d *dumper) function(f *ir.Func, p *jit.Program, addr uintptr) {
 	out, err := os.Create(file)
 	if err == nil {
 		target := isa.TargetByName(f.Target)
-		r := &reporter{isa: target, code: d.code}
+		r := &Reporter{isa: target, code: d.code}
 		fmt.Fprintf(out, "%s\n", name)
 		err = jit.WriteDump(out, p, addr, func(pc uint64) string {
 			if !known || pc < base {
@@ -109,7 +109,7 @@ func (d *dumper) function(f *ir.Func, p *jit.Program, addr uintptr) {
 		}
 	}
 	if err != nil {
-		warn(fmt.Sprintf("--jit-dump: %v", err))
+		Warn(fmt.Sprintf("--jit-dump: %v", err))
 	}
 }
 

@@ -1,4 +1,4 @@
-package machine
+package observe
 
 import (
 	"encoding/json"
@@ -98,12 +98,12 @@ const (
 // MaxLaunches bounds how many launches are written: the first ones explain the rest.
 const MaxLaunches = 1000
 
-// explainer writes what the hooks tell.
-type explainer struct {
+// Explainer writes what the hooks tell.
+type Explainer struct {
 	file     *os.File
 	start    time.Time
 	driver   *kfd.Driver
-	code     *codeMap
+	code     *CodeMap
 	launches atomic.Int64
 
 	mu      sync.Mutex
@@ -111,24 +111,24 @@ type explainer struct {
 	walked  map[uint64]bool // addresses whose entries have been written; guarded by mu
 }
 
-// newExplainer is nil when the environment asks for nothing.
-func newExplainer(code *codeMap) *explainer {
+// NewExplainer is nil when the environment asks for nothing.
+func NewExplainer(code *CodeMap) *Explainer {
 	path := os.Getenv(ExplainVariable)
 	if path == "" {
 		return nil
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND|unix.O_CLOEXEC, 0o666)
 	if err != nil {
-		warn(ExplainVariable + ": " + err.Error())
+		Warn(ExplainVariable + ": " + err.Error())
 		return nil
 	}
-	return &explainer{file: f, start: time.Now(), code: code, devices: map[uint32]int{}, walked: map[uint64]bool{}}
+	return &Explainer{file: f, start: time.Now(), code: code, devices: map[uint32]int{}, walked: map[uint64]bool{}}
 }
 
-func (x *explainer) now() int64 { return time.Since(x.start).Nanoseconds() }
+func (x *Explainer) now() int64 { return time.Since(x.start).Nanoseconds() }
 
 // put writes an event in one write, because the program may end at any time and its children share the file.
-func (x *explainer) put(e ExplainEvent) {
+func (x *Explainer) put(e ExplainEvent) {
 	if e.NS == 0 {
 		e.NS = x.now()
 	}
@@ -139,17 +139,17 @@ func (x *explainer) put(e ExplainEvent) {
 	_, _ = x.file.Write(append(line, '\n'))
 }
 
-func (x *explainer) device(gpuID uint32) int {
+func (x *Explainer) device(gpuID uint32) int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.devices[gpuID]
 }
 
 // full reports that enough launches are written.
-func (x *explainer) full() bool { return x.launches.Load() > MaxLaunches }
+func (x *Explainer) full() bool { return x.launches.Load() > MaxLaunches }
 
-// silicon adds what the chip of a device tells.
-func (x *explainer) silicon(h *silicon.Hooks, device int) {
+// Silicon adds what the chip of a device tells.
+func (x *Explainer) Silicon(h *silicon.Hooks, device int) {
 	event := func(at string, d *silicon.DispatchInfo) ExplainEvent {
 		return ExplainEvent{At: at, Device: device, Packet: d.PacketIndex, Doorbell: d.Doorbell, VMID: uint8(d.VMID), Object: d.KernelObject}
 	}
@@ -159,7 +159,7 @@ func (x *explainer) silicon(h *silicon.Hooks, device int) {
 		}
 		e := event(AtDispatch, d)
 		e.Args, e.Name = d.Kernarg, "kernel without a known name"
-		if o, base, ok := x.code.find(d.Entry); ok {
+		if o, base, ok := x.code.Find(d.Entry); ok {
 			if name, _, ok := o.Function(d.Entry - base); ok {
 				e.Name = name
 			}
@@ -176,8 +176,8 @@ func (x *explainer) silicon(h *silicon.Hooks, device int) {
 	}
 }
 
-// kernel is what the driver tells.
-func (x *explainer) kernel() kfd.Hooks {
+// Kernel is what the driver tells.
+func (x *Explainer) Kernel() kfd.Hooks {
 	return kfd.Hooks{Call: x.call, Interrupt: func(gpuID uint32, e ih.Entry) {
 		if x.full() {
 			return
@@ -203,7 +203,7 @@ func (x *explainer) kernel() kfd.Hooks {
 }
 
 // call is told of ioctls; those that a journey passes by are written.
-func (x *explainer) call(c abi.Command, b []byte, err error) {
+func (x *Explainer) call(c abi.Command, b []byte, err error) {
 	if x.full() {
 		return
 	}
@@ -248,8 +248,8 @@ func (x *explainer) call(c abi.Command, b []byte, err error) {
 	}
 }
 
-// loaded is called when the driver is there, before anybody uses it.
-func (x *explainer) loaded(d *kfd.Driver) {
+// Loaded is called when the driver is there, before anybody uses it.
+func (x *Explainer) Loaded(d *kfd.Driver) {
 	x.driver = d
 	for i, g := range d.GPUs() {
 		x.mu.Lock()
@@ -270,7 +270,7 @@ func (x *explainer) loaded(d *kfd.Driver) {
 }
 
 // walk writes the page-table entries of an address on a device, once.
-func (x *explainer) walk(e ExplainEvent) {
+func (x *Explainer) walk(e ExplainEvent) {
 	x.mu.Lock()
 	known := x.walked[e.Addr]
 	x.walked[e.Addr] = true
@@ -289,8 +289,8 @@ func steps(in []amdgpu.Step) (out []ExplainStep) {
 	return out
 }
 
-// runtime is what ROCclr tells, and the devices by their names on each floor.
-func (x *explainer) runtime(r *clr.Runtime) {
+// Runtime is what ROCclr tells, and the devices by their names on each floor.
+func (x *Explainer) Runtime(r *clr.Runtime) {
 	gpus := x.driver.GPUs()
 	for i, d := range r.Devices {
 		e := ExplainEvent{At: AtDevice, Device: i, Name: d.Agent.Name, UUID: d.Agent.UUID(), Node: int(d.Agent.Node.ID)}

@@ -1,4 +1,4 @@
-package machine
+package observe
 
 import (
 	"encoding/hex"
@@ -61,7 +61,7 @@ func (d *faultDump) file() (*os.File, error) {
 	}
 }
 
-func (d *faultDump) write(r *reporter, f *silicon.FaultInfo) {
+func (d *faultDump) write(r *Reporter, f *silicon.FaultInfo) {
 	out, err := d.file()
 	if out == nil && err == nil {
 		return
@@ -140,7 +140,7 @@ func scalarName(n int) string {
 const dumpedAround = 128
 
 // collect copies what is to be written.
-func collect(r *reporter, f *silicon.FaultInfo) *dumped {
+func collect(r *Reporter, f *silicon.FaultInfo) *dumped {
 	s := f.State()
 	d := &dumped{Report: r.text(f), Target: s.Target.Name, Lanes: s.Lanes, PC: fmt.Sprintf("%#x", s.PC), Exec: fmt.Sprintf("0x%0*x", s.Lanes/4, s.EXEC),
 		VGPRs: map[string][]string{}}

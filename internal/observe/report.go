@@ -1,4 +1,4 @@
-package machine
+package observe
 
 import (
 	"fmt"
@@ -11,27 +11,33 @@ import (
 	"github.com/pumice-gpu/pumice/silicon"
 )
 
-// reporter tells people what a wave did wrong, before the runtime above hears of it and ends the program.
+// Reporter tells people what a wave did wrong, before the runtime above hears of it and ends the program.
 //
 // All waves of a grid tend to fault alike, so a kernel's faults at one instruction are reported once.
-type reporter struct {
+type Reporter struct {
 	out  io.Writer
 	gpu  string // profile name
 	isa  *isa.Target
-	code *codeMap
+	code *CodeMap
 	dump *faultDump // nil unless the environment asks
-	// around finds the mappings next to an address: the one that holds it, or those below and above; sizes are 0 where
-	// there is none.
+	// around is as in NewReporter.
 	around func(va uint64) (holding, below, above [2]uint64)
 
 	mu   sync.Mutex
 	seen map[[2]uint64]bool // kernel object and PC; guarded by mu
 }
 
+// NewReporter is the Reporter of a GPU, with its profile's name and its target. It writes to out. around finds the mappings next to an address:
+// address and size of the one that holds it, or of those below and above; sizes are 0 where there is none.
+func NewReporter(out io.Writer, gpu string, target *isa.Target, code *CodeMap, around func(va uint64) (holding, below, above [2]uint64)) *Reporter {
+	return &Reporter{out: out, gpu: gpu, isa: target, code: code, dump: newFaultDump(), around: around}
+}
+
 // maxReports bounds what one process prints of different faults.
 const maxReports = 20
 
-func (r *reporter) fault(f *silicon.FaultInfo) {
+// Fault is the silicon's hook.
+func (r *Reporter) Fault(f *silicon.FaultInfo) {
 	r.mu.Lock()
 	key := [2]uint64{f.KernelObject, f.PC}
 	known := r.seen[key] || len(r.seen) >= maxReports
@@ -48,7 +54,7 @@ func (r *reporter) fault(f *silicon.FaultInfo) {
 	}
 }
 
-func (r *reporter) text(f *silicon.FaultInfo) string {
+func (r *Reporter) text(f *silicon.FaultInfo) string {
 	var s string
 	line := func(format string, args ...any) { s += "pumice: " + fmt.Sprintf(format, args...) + "\n" }
 	switch f.Kind {
@@ -90,8 +96,8 @@ func (r *reporter) text(f *silicon.FaultInfo) string {
 }
 
 // kernel names the kernel that was launched.
-func (r *reporter) kernel(f *silicon.FaultInfo) string {
-	if o, base, ok := r.code.find(f.Entry); ok {
+func (r *Reporter) kernel(f *silicon.FaultInfo) string {
+	if o, base, ok := r.code.Find(f.Entry); ok {
 		if name, _, ok := o.Function(f.Entry - base); ok {
 			return name
 		}
@@ -100,9 +106,9 @@ func (r *reporter) kernel(f *silicon.FaultInfo) string {
 }
 
 // place says where an instruction is, in the source if there is debug information, and what it is.
-func (r *reporter) place(f *silicon.FaultInfo) string {
+func (r *Reporter) place(f *silicon.FaultInfo) string {
 	where := fmt.Sprintf("%#x", f.PC)
-	if o, base, ok := r.code.find(f.PC); ok {
+	if o, base, ok := r.code.Find(f.PC); ok {
 		if name, offset, ok := o.Function(f.PC - base); ok {
 			where = fmt.Sprintf("%s+%#x", name, offset)
 		}
@@ -125,7 +131,7 @@ func sourceLine(o *codeobj.Object, va uint64) string {
 // maxInst is the longest instruction in bytes.
 const maxInst = 20
 
-func (r *reporter) instruction(o *codeobj.Object, base, pc uint64) string {
+func (r *Reporter) instruction(o *codeobj.Object, base, pc uint64) string {
 	for n := uint64(maxInst); n > 0; n -= 4 { // shorter at the end of a segment
 		code, ok := o.At(pc-base, n)
 		if !ok {
@@ -141,7 +147,7 @@ func (r *reporter) instruction(o *codeobj.Object, base, pc uint64) string {
 }
 
 // nearest says where an address lies between the mappings of the GPU's address space.
-func (r *reporter) nearest(va uint64) string {
+func (r *Reporter) nearest(va uint64) string {
 	holding, below, above := r.around(va)
 	describe := func(m [2]uint64) string { return fmt.Sprintf("mapping %#x-%#x (%d bytes)", m[0], m[0]+m[1], m[1]) }
 	if holding[1] != 0 {

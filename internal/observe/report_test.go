@@ -1,4 +1,4 @@
-package machine
+package observe
 
 import (
 	"os"
@@ -7,19 +7,18 @@ import (
 	"testing"
 
 	"github.com/pumice-gpu/pumice/engine/isa"
-	"github.com/pumice-gpu/pumice/kernel/uaccess"
 	"github.com/pumice-gpu/pumice/silicon"
 )
 
 func TestReportsOncePerInstruction(t *testing.T) {
 	var out strings.Builder
-	r := &reporter{out: &out, gpu: "test", isa: isa.TargetByName("gfx90a"), code: &codeMap{memory: uaccess.Process{}},
+	r := &Reporter{out: &out, gpu: "test", isa: isa.TargetByName("gfx90a"), code: NewCodeMap(),
 		around: func(va uint64) (holding, below, above [2]uint64) {
 			return holding, [2]uint64{0x1000, 0x1000}, [2]uint64{0x9000, 0x1000}
 		}}
 	f := &silicon.FaultInfo{Kind: silicon.FaultMemory, VA: 0x2010, PC: 0x40, Write: true, NotPresent: true, Lane: 3}
 	for range 100 {
-		r.fault(f)
+		r.Fault(f)
 	}
 	for _, want := range []string{"write at address 0x2010 (page not present)", "lane 3",
 		"16 bytes after the end of the nearest mapping 0x1000-0x2000 (4096 bytes)"} {
@@ -28,13 +27,13 @@ func TestReportsOncePerInstruction(t *testing.T) {
 		}
 	}
 	f.PC, f.VA = 0x44, 0x8ff8
-	r.fault(f)
+	r.Fault(f)
 	if want := "8 bytes before the nearest mapping 0x9000-0xa000"; !strings.Contains(out.String(), want) {
 		t.Errorf("want %q in\n%s", want, out.String())
 	}
 	for pc := range uint64(1000) {
 		f.PC = pc * 4
-		r.fault(f)
+		r.Fault(f)
 	}
 	if n := strings.Count(out.String(), "memory fault on"); n != maxReports {
 		t.Errorf("%d reports, want %d", n, maxReports)
@@ -46,7 +45,7 @@ func TestCodeURIs(t *testing.T) {
 	if err := os.WriteFile(path, []byte("0123456789"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := &codeMap{memory: uaccess.Process{}}
+	c := NewCodeMap()
 	escaped := strings.ReplaceAll(path, " ", "%20")
 	for _, test := range []struct{ uri, want string }{
 		{"file://" + escaped + "#offset=2&size=3", "234"},

@@ -1,4 +1,4 @@
-package machine
+package observe
 
 import (
 	"encoding/json"
@@ -58,8 +58,8 @@ func (e SVMEvent) String() string {
 	return s
 }
 
-// traceSVM prints what the environment asks for.
-func traceSVM(d *kfd.Driver, stderr io.Writer) {
+// TraceSVM prints what the environment asks for.
+func TraceSVM(d *kfd.Driver, stderr io.Writer) {
 	value := os.Getenv(SVMTraceVariable)
 	if value == "" {
 		return
@@ -70,7 +70,7 @@ func traceSVM(d *kfd.Driver, stderr io.Writer) {
 		// Several processes may share the file: each line is one write.
 		f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
 		if err != nil {
-			warn(SVMTraceVariable + ": " + err.Error())
+			fmt.Fprintf(stderr, "pumice: %s: %v\n", SVMTraceVariable, err)
 			return
 		}
 		w = f
@@ -97,6 +97,3 @@ func traceSVM(d *kfd.Driver, stderr io.Writer) {
 		_, _ = w.Write(append(line, '\n'))
 	}
 }
-
-// warn prints what the system does not let the driver do.
-func warn(text string) { fmt.Fprintln(os.Stderr, "pumice: "+text) }
