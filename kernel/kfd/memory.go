@@ -179,8 +179,9 @@ func (p *process) gpuIDs(a *kfd.MapMemoryArgs) ([]uint32, error) {
 	return ids, nil
 }
 
-// mapMemory is MAP_MEMORY_TO_GPU.
-func (p *process) mapMemory(a *kfd.MapMemoryArgs) error {
+// eachGPU does what a map or unmap call asks for, device by device, and counts those that are done: the caller goes on behind them. p.mu is held
+// while do runs.
+func (p *process) eachGPU(a *kfd.MapMemoryArgs, do func(b *buffer, pd *pdd) error) error {
 	ids, err := p.gpuIDs(a)
 	if err != nil {
 		return err
@@ -196,15 +197,22 @@ func (p *process) mapMemory(a *kfd.MapMemoryArgs) error {
 		if err != nil {
 			return err
 		}
-		if pd.vm == nil {
-			return unix.EINVAL
-		}
-		if err := p.mapOn(b, pd); err != nil {
+		if err := do(b, pd); err != nil {
 			return err
 		}
 		a.NSuccess++
 	}
 	return nil
+}
+
+// mapMemory is MAP_MEMORY_TO_GPU.
+func (p *process) mapMemory(a *kfd.MapMemoryArgs) error {
+	return p.eachGPU(a, func(b *buffer, pd *pdd) error {
+		if pd.vm == nil {
+			return unix.EINVAL
+		}
+		return p.mapOn(b, pd)
+	})
 }
 
 // mapOn enters b into the page tables of a device; called with p.mu held.
@@ -304,33 +312,19 @@ func MTypeOf(dev *amdgpu.Device, local, vram, uncached, coherent, ext bool) pte.
 
 // unmapMemory is UNMAP_MEMORY_FROM_GPU.
 func (p *process) unmapMemory(a *kfd.MapMemoryArgs) error {
-	ids, err := p.gpuIDs(a)
-	if err != nil {
-		return err
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	b, err := p.buffer(a.Handle)
-	if err != nil {
-		return err
-	}
-	for _, id := range ids[a.NSuccess:] {
-		pd, err := p.pdd(id)
-		if err != nil {
-			return err
-		}
+	return p.eachGPU(a, func(b *buffer, pd *pdd) error {
 		if b.queues > 0 {
 			return unix.EBUSY
 		}
-		if b.mapped[pd] {
-			if err := pd.vm.Unmap(b.va, b.span()); err != nil {
-				return err
-			}
-			delete(b.mapped, pd)
+		if !b.mapped[pd] {
+			return nil
 		}
-		a.NSuccess++
-	}
-	return nil
+		if err := pd.vm.Unmap(b.va, b.span()); err != nil {
+			return err
+		}
+		delete(b.mapped, pd)
+		return nil
+	})
 }
 
 // at finds the buffer that contains va on a device, with the rest of its size from there; called with p.mu held.
