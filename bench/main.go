@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -145,7 +146,53 @@ func (c *config) measure() ([]result, error) {
 			}
 		}
 	}
-	return all, nil
+	if err := c.twoCores(add, &all, hips[false]); err != nil {
+		return nil, err
+	}
+	tool := filepath.Join(c.build, "engine")
+	if err := build("go", "build", "-C", c.root, "-o", absolute(tool), "./bench/engine"); err != nil {
+		return nil, err
+	}
+	return all, add("compiler", c.pinned(tool, hip))
+}
+
+// twoCores runs what scales by itself on two CPUs, next to what one gave.
+func (c *config) twoCores(add func(string, *exec.Cmd) error, all *[]result, hip string) error {
+	g := c.gpus[0]
+	if newer[g] || c.coreCount() != 1 || runtime.NumCPU() < 2 || !slices.Contains(c.engines, "jit") {
+		return nil
+	}
+	var names []string
+	for _, n := range []string{"sgemm", "nbody"} {
+		if len(c.names) == 0 || slices.Contains(c.names, n) {
+			names = append(names, n)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	one := map[string]float64{}
+	for _, r := range *all {
+		if r.Impl == "jit "+g {
+			one[r.Name] = r.Value
+		}
+	}
+	two := *c
+	two.cores = "0,1"
+	n := len(*all)
+	err := add("jit "+g+" on 2 cores", two.pinned(c.pumice, append([]string{"run", "--gpu", g, "--engine", "jit", "--rocm", c.rocm, "--", hip}, names...)...))
+	for i := n; i < len(*all); i++ {
+		r := &(*all)[i]
+		r.Cores, r.Peer, r.Ratio = 2, "1 core", r.Value/one[r.Name]
+	}
+	return err
+}
+
+func absolute(p string) string {
+	if a, err := filepath.Abs(p); err == nil {
+		return a
+	}
+	return p
 }
 
 // pinned runs a command on the chosen CPUs.
@@ -206,6 +253,13 @@ func compare(rs []result) {
 	}
 	for i := range rs {
 		r := &rs[i]
+		if r.Peer != "" { // it knows by itself
+			continue
+		}
+		if m, ok := by["fma"][r.Impl]; ok && r.Name == "fma_denormal" {
+			r.Peer, r.Ratio = "fma", r.Value/m.Value
+			continue
+		}
 		if strings.HasPrefix(r.Name, "copy_") && r.Name != "copy_memcpy" {
 			if m, ok := by["copy_memcpy"]["native"]; ok {
 				r.Peer, r.Ratio = "memcpy", r.Value/m.Value

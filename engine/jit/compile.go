@@ -152,10 +152,11 @@ var wide = rt.CPU.AVX512 && rt.CPU.POPCNTD && rt.CPU.VBMI2 && rt.CPU.GFNI
 // hostAVX2 tells whether code for this machine is to be lowered to AVX2.
 var hostAVX2 = !wide
 
+// HostOptions are the options of code for this machine.
+func HostOptions() Options { return Options{AVX2: hostAVX2} }
+
 // Compile makes machine code for f.
-func Compile(f *ir.Func) (*Program, error) {
-	return CompileWith(f, Options{AVX2: hostAVX2})
-}
+func Compile(f *ir.Func) (*Program, error) { return CompileWith(f, HostOptions()) }
 
 // CompileWith is Compile with options.
 func CompileWith(f *ir.Func, o Options) (*Program, error) {
