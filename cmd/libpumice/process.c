@@ -97,3 +97,10 @@ void process_watch_forks(void) {
     owner = getpid();
     pthread_atfork(before_fork, NULL, NULL);
 }
+
+// The stub, which every process under pumice run has, passes mprotect on.
+void process_watch_rights(void) {
+    extern void pumice_protected(uint64_t address, uint64_t length);
+    void (**slot)(uint64_t, uint64_t) = (void (**)(uint64_t, uint64_t))dlsym(RTLD_DEFAULT, "pumice_on_protect");
+    if (slot) __atomic_store_n(slot, pumice_protected, __ATOMIC_RELEASE);
+}

@@ -14,6 +14,15 @@ func forking(m *Machine) {
 	}
 }
 
+// Protected is to be called when the process has changed the rights of its memory.
+func Protected(addr, n uint64) {
+	for i := range live {
+		if m := live[i].Load(); m != nil {
+			m.Driver.NotifyProtect(addr, n)
+		}
+	}
+}
+
 // PrepareFork is to be called before the process forks: it brings managed memory home to the CPU, so that the child, which has none of this process's GPUs,
 // finds its content.
 func PrepareFork() {

@@ -34,6 +34,8 @@ type svmEngine interface {
 	fault(pd *pdd, va uint64, write bool, a svmAttrs, known bool, lo, hi uint64) error
 	// unmapped is told by NotifyUnmap.
 	unmapped(start, end uint64)
+	// protected is told by NotifyProtect; now is what is known of the range.
+	protected(start, end uint64, now []svmPiece)
 	close()
 }
 
@@ -464,16 +466,40 @@ func (d *Driver) PrepareFork() {
 	}
 }
 
+// NotifyProtect tells the driver that the process has changed the rights of [addr, addr+n) of its memory (mprotect): GPUs get those of now.
+func (d *Driver) NotifyProtect(addr, n uint64) {
+	p, start, end, ok := d.notified(addr, n)
+	if !ok {
+		return
+	}
+	e := p.ranges.current()
+	if e == nil {
+		return
+	}
+	p.ranges.mu.Lock()
+	now := p.ranges.pieces(start, end)
+	p.ranges.mu.Unlock()
+	e.protected(start, end, now)
+}
+
+// notified is the process, and the whole pages of [addr, addr+n).
+func (d *Driver) notified(addr, n uint64) (p *process, start, end uint64, ok bool) {
+	d.mu.Lock()
+	p = d.proc
+	d.mu.Unlock()
+	if p == nil || n == 0 || addr+n < addr || addr >= amdgpu.MaxVA {
+		return nil, 0, 0, false
+	}
+	return p, addr &^ (pte.PageSize - 1), (addr + n + pte.PageSize - 1) &^ (pte.PageSize - 1), true
+}
+
 // NotifyUnmap tells the driver that the process has unmapped (or is about to replace) [addr, addr+n) of its own memory: SVM mappings
 // of it end. It is what an MMU notifier tells Linux's driver. Where userfaultfd watches, it is not needed.
 func (d *Driver) NotifyUnmap(addr, n uint64) {
-	d.mu.Lock()
-	p := d.proc
-	d.mu.Unlock()
-	if p == nil || n == 0 || addr+n < addr || addr >= amdgpu.MaxVA {
+	p, start, end, ok := d.notified(addr, n)
+	if !ok {
 		return
 	}
-	start, end := addr&^(pte.PageSize-1), (addr+n+pte.PageSize-1)&^(pte.PageSize-1)
 	p.ranges.forget(start, end)
 	if e := p.ranges.current(); e != nil {
 		e.unmapped(start, end)

@@ -125,6 +125,13 @@ func mappedAround(va, size uint64) (start, end uint64) {
 	return va &^ (pte.PageSize - 1), va&^(pte.PageSize-1) + pte.PageSize
 }
 
+func (h *svmHost) protected(start, end uint64, now []svmPiece) {
+	h.unmapped(start, end)
+	if !h.p.xnack {
+		_ = h.set(start, end, nil, now) // what may not be read any more stays unmapped
+	}
+}
+
 func (h *svmHost) unmapped(start, end uint64) {
 	h.p.mu.Lock()
 	defer h.p.mu.Unlock()

@@ -96,6 +96,8 @@ func (l *svmLive) close() {
 
 func (l *svmLive) unmapped(uint64, uint64) {} // userfaultfd has told
 
+func (l *svmLive) protected(start, end uint64, _ []svmPiece) { l.space.Protected(start, end) }
+
 // newGPU is called with p.mu held.
 func (l *svmLive) newGPU(pd *pdd, now []svmPiece) error {
 	i := pd.node.index - 1

@@ -35,7 +35,8 @@
 //
 // fidelity: approximate mm/host munmap: the message comes when the pages are gone already, and madvise(DONTNEED) just before; a kernel that uses memory
 // while the application frees it may fault, or see zeroes, where real hardware would wait
-// fidelity: approximate mm/host mprotect: not noticed; page tables keep the rights that memory had when it was mapped
+// fidelity: approximate mm/host mprotect: noticed when the program calls it through libc under pumice run, right after the change; of a bare system call page tables
+// keep the rights that memory had when it was mapped
 // fidelity: approximate mm/host fork: the child sees pages in VRAM as zeroes unless BringHome was called before
 // fidelity: approximate mm/host copy-on-write: a page shared with a child is made private before it migrates
 // fidelity: refused mm/host file mappings: private file pages and shared memory do not migrate

@@ -308,6 +308,24 @@ func (s *Space) invalidate(inv *mm.Invalidation) (end func()) {
 	}
 }
 
+// Protected takes in that the process has changed the rights of [start, end), by mprotect, of which userfaultfd does not tell. What a GPU has mapped there it has
+// to ask for again, or, with XNACK off, is mapped again with the rights of now.
+func (s *Space) Protected(start, end uint64) {
+	s.ptl.Lock()
+	concerned := false
+	for _, n := range s.notifiers {
+		concerned = concerned || n.start < end && start < n.end
+	}
+	s.ptl.Unlock()
+	if !concerned || s.closed.Load() {
+		return
+	}
+	l := s.MmapLock()
+	l.Lock()
+	defer l.Unlock()
+	s.invalidate(&mm.Invalidation{Start: start, End: end, Event: mm.EventProtectionVMA, Blockable: true})()
+}
+
 // watch registers [start, end): for events, or for missing pages too. Never more than a GPU uses: the neighbouring pages of the same VMA
 // may be the Go runtime's own, and those must not wait for this package.
 func (s *Space) watch(start, end uint64, missing bool) error {
