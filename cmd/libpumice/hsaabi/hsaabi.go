@@ -229,9 +229,10 @@ func hsa_system_get_info(attr int32, p uintptr) int32 {
 		return put(p, static("pumice"))
 	case 0x204, 0x205: // DMA-BUF, virtual memory management
 		return put(p, true)
-	case 0x201, 0x202: // SVM: by system pages, not offered through HSA yet
-		//fidelity: refused hsa_amd_svm_*: reported as not supported
-		return put(p, false)
+	case 0x201: // HSA_AMD_SYSTEM_INFO_SVM_SUPPORTED
+		return put(p, rt().SVMSupported())
+	case 0x202: // HSA_AMD_SYSTEM_INFO_SVM_ACCESSIBLE_BY_DEFAULT
+		return put(p, rt().SVMSupported() && rt().XNACK())
 	}
 	return badArg
 }
