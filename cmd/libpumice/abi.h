@@ -58,6 +58,13 @@ struct pumice_wait {
     int32_t result;
 };
 
+// What the process has done to its memory, for the function that the library leaves in the stub's variable pumice_on_memory.
+enum pumice_memory {
+    PUMICE_RIGHTS, // rights were changed
+    PUMICE_GOING,  // is about to be unmapped or moved
+    PUMICE_GONE,   // was unmapped, moved or emptied
+};
+
 // The names that the library exports for the stub.
 typedef int pumice_start_fn(uint32_t version);
 typedef int pumice_stat_fn(const char *path, int follow, struct pumice_node *node);

@@ -98,9 +98,9 @@ void process_watch_forks(void) {
     pthread_atfork(before_fork, NULL, NULL);
 }
 
-// The stub, which every process under pumice run has, passes mprotect on.
-void process_watch_rights(void) {
-    extern void pumice_protected(uint64_t address, uint64_t length);
-    void (**slot)(uint64_t, uint64_t) = (void (**)(uint64_t, uint64_t))dlsym(RTLD_DEFAULT, "pumice_on_protect");
-    if (slot) __atomic_store_n(slot, pumice_protected, __ATOMIC_RELEASE);
+// The stub, which every process under pumice run has, tells what is done to memory.
+void process_watch_memory(void) {
+    extern void pumice_memory(int what, uint64_t address, uint64_t length);
+    void (**slot)(int, uint64_t, uint64_t) = (void (**)(int, uint64_t, uint64_t))dlsym(RTLD_DEFAULT, "pumice_on_memory");
+    if (slot) __atomic_store_n(slot, pumice_memory, __ATOMIC_RELEASE);
 }

@@ -1,6 +1,7 @@
 package main
 
 /*
+#include "abi.h"
 #include "process.h"
 */
 import "C"
@@ -11,11 +12,20 @@ import "github.com/pumice-gpu/pumice/internal/machine"
 func init() {
 	C.process_settle_signals()
 	C.process_watch_forks()
-	C.process_watch_rights()
+	C.process_watch_memory()
 }
 
-//export pumice_protected
-func pumice_protected(address, length uint64) { machine.Protected(address, length) }
+//export pumice_memory
+func pumice_memory(what int32, address, length uint64) {
+	switch what {
+	case C.PUMICE_RIGHTS:
+		machine.MemoryProtected(address, length)
+	case C.PUMICE_GOING:
+		machine.MemoryGoing(address, length)
+	case C.PUMICE_GONE:
+		machine.MemoryGone(address, length)
+	}
+}
 
 //export pumice_prepare_fork
 func pumice_prepare_fork() { machine.PrepareFork() }

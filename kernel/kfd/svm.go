@@ -32,8 +32,9 @@ type svmEngine interface {
 	newGPU(pd *pdd, now []svmPiece) error
 	// fault serves a wave that waits for a page. An error makes the fault final.
 	fault(pd *pdd, va uint64, write bool, a svmAttrs, known bool, lo, hi uint64) error
-	// unmapped is told by NotifyUnmap.
-	unmapped(start, end uint64)
+	// unmapped is told by NotifyUnmap, and reports whether the attributes are to be forgotten; gone by NotifyGone.
+	unmapped(start, end uint64) (forget bool)
+	gone(start, end uint64)
 	// protected is told by NotifyProtect; now is what is known of the range.
 	protected(start, end uint64, now []svmPiece)
 	close()
@@ -482,6 +483,17 @@ func (d *Driver) NotifyProtect(addr, n uint64) {
 	e.protected(start, end, now)
 }
 
+// NotifyGone tells the driver that the process has unmapped, moved or emptied [addr, addr+n) of its memory: GPUs have nothing of it any more when it returns.
+func (d *Driver) NotifyGone(addr, n uint64) {
+	p, start, end, ok := d.notified(addr, n)
+	if !ok {
+		return
+	}
+	if e := p.ranges.current(); e != nil {
+		e.gone(start, end)
+	}
+}
+
 // notified is the process, and the whole pages of [addr, addr+n).
 func (d *Driver) notified(addr, n uint64) (p *process, start, end uint64, ok bool) {
 	d.mu.Lock()
@@ -493,15 +505,14 @@ func (d *Driver) notified(addr, n uint64) (p *process, start, end uint64, ok boo
 	return p, addr &^ (pte.PageSize - 1), (addr + n + pte.PageSize - 1) &^ (pte.PageSize - 1), true
 }
 
-// NotifyUnmap tells the driver that the process has unmapped (or is about to replace) [addr, addr+n) of its own memory: SVM mappings
-// of it end. It is what an MMU notifier tells Linux's driver. Where userfaultfd watches, it is not needed.
+// NotifyUnmap tells the driver that the process is about to unmap or replace [addr, addr+n) of its own memory: SVM mappings of it end. It is what an MMU notifier
+// tells Linux's driver. Where userfaultfd watches, its message does this.
 func (d *Driver) NotifyUnmap(addr, n uint64) {
 	p, start, end, ok := d.notified(addr, n)
 	if !ok {
 		return
 	}
-	p.ranges.forget(start, end)
-	if e := p.ranges.current(); e != nil {
-		e.unmapped(start, end)
+	if e := p.ranges.current(); e == nil || e.unmapped(start, end) {
+		p.ranges.forget(start, end)
 	}
 }

@@ -132,7 +132,10 @@ func (h *svmHost) protected(start, end uint64, now []svmPiece) {
 	}
 }
 
-func (h *svmHost) unmapped(start, end uint64) {
+// gone has nothing to do: GPUs use the process's pages at their own addresses.
+func (h *svmHost) gone(uint64, uint64) {}
+
+func (h *svmHost) unmapped(start, end uint64) bool {
 	h.p.mu.Lock()
 	defer h.p.mu.Unlock()
 	for _, pd := range h.p.pdds {
@@ -151,4 +154,5 @@ func (h *svmHost) unmapped(start, end uint64) {
 			at = s + size
 		}
 	}
+	return true
 }

@@ -94,7 +94,9 @@ func (l *svmLive) close() {
 	_ = l.space.Close()
 }
 
-func (l *svmLive) unmapped(uint64, uint64) {} // userfaultfd has told
+func (l *svmLive) unmapped(uint64, uint64) bool { return false } // userfaultfd tells
+
+func (l *svmLive) gone(start, end uint64) { l.space.Gone(start, end) }
 
 func (l *svmLive) protected(start, end uint64, _ []svmPiece) { l.space.Protected(start, end) }
 

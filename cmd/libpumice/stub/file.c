@@ -265,9 +265,7 @@ EXPORT void *mmap(void *address, size_t length, int prot, int flags, int fd, off
     struct vfile f;
     if (fd >= 0 && !(flags & MAP_ANONYMOUS) && vfile_of(fd, &f) && f.node.kind == PUMICE_DEVICE)
         return device_mmap(&f, address, length, prot, flags, offset);
-    // Not REAL(mmap): an allocator may call this before dlsym can work.
-    long r = syscall(SYS_mmap, address, length, prot, flags, fd, offset);
-    return (void *)r;
+    return system_mmap(address, length, prot, flags, fd, offset);
 }
 
 EXPORT void *mmap64(void *address, size_t length, int prot, int flags, int fd, off_t offset) {

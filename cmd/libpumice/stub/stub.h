@@ -97,6 +97,9 @@ int vfile_add(int fd, const struct pumice_opened *opened, const char *path);
 bool vfile_of(int fd, struct vfile *out);
 bool vfile_by_inode(dev_t dev, ino_t ino, struct vfile *out);
 
+// system_mmap is mmap of anything but a device.
+void *system_mmap(void *address, size_t length, int prot, int flags, int fd, off_t offset);
+
 // fill_stat makes what stat(2) returns for a node.
 void fill_stat(const struct pumice_node *node, struct stat *st);
 

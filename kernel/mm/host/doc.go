@@ -34,7 +34,8 @@
 // # What it cannot see
 //
 // fidelity: approximate mm/host munmap: the message comes when the pages are gone already, and madvise(DONTNEED) just before; a kernel that uses memory
-// while the application frees it may fault, or see zeroes, where real hardware would wait
+// while the application frees it may fault, or see zeroes, where real hardware would wait. When the program's call has returned all is done, if it was made
+// through libc under pumice run; else a moment later
 // fidelity: approximate mm/host mprotect: noticed when the program calls it through libc under pumice run, right after the change; of a bare system call page tables
 // keep the rights that memory had when it was mapped
 // fidelity: approximate mm/host fork: the child sees pages in VRAM as zeroes unless BringHome was called before

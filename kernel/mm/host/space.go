@@ -308,16 +308,32 @@ func (s *Space) invalidate(inv *mm.Invalidation) (end func()) {
 	}
 }
 
+// concerned reports whether anybody mirrors a page of [start, end).
+func (s *Space) concerned(start, end uint64) bool {
+	if s.closed.Load() {
+		return false
+	}
+	s.ptl.Lock()
+	defer s.ptl.Unlock()
+	for _, n := range s.notifiers {
+		if n.start < end && start < n.end {
+			return true
+		}
+	}
+	return false
+}
+
+// Gone returns when it is taken in that the process has given [start, end) up: the messages say so, but they are on their way when the process's call returns.
+func (s *Space) Gone(start, end uint64) {
+	if s.concerned(start, end) {
+		s.Sync()
+	}
+}
+
 // Protected takes in that the process has changed the rights of [start, end), by mprotect, of which userfaultfd does not tell. What a GPU has mapped there it has
 // to ask for again, or, with XNACK off, is mapped again with the rights of now.
 func (s *Space) Protected(start, end uint64) {
-	s.ptl.Lock()
-	concerned := false
-	for _, n := range s.notifiers {
-		concerned = concerned || n.start < end && start < n.end
-	}
-	s.ptl.Unlock()
-	if !concerned || s.closed.Load() {
+	if !s.concerned(start, end) {
 		return
 	}
 	l := s.MmapLock()
