@@ -192,6 +192,16 @@ func (p *Pages) UnmapLocked() {
 	p.unmap()
 }
 
+// Abandon is UnmapLocked for a driver that has got addresses and could not use them.
+func (p *Pages) Abandon() {
+	p.r.svm.NotifierLock.AssertRHeld()
+	if p.r.svm.cfg.Mistakes.KeepsAddresses {
+		p.forget()
+		return
+	}
+	p.unmap()
+}
+
 // unmap is called with NotifierLock held.
 func (p *Pages) unmap() {
 	for _, a := range p.addr {

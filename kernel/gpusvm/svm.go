@@ -40,6 +40,8 @@ type Config struct {
 type Mistakes struct {
 	EvictLeaksSpace bool // Evict keeps its user of the process when a page cannot come home (#11)
 	MapErrorLeaks   bool // Get keeps what it had mapped when a later page fails (#6)
+	NoMMUser        bool // FindOrInsert registers notifiers without a user of the process (#3)
+	KeepsAddresses  bool // Abandon forgets addresses without giving them up (#26)
 }
 
 // SVM is one process's ranges for one driver instance.
@@ -213,10 +215,12 @@ func (g *SVM) FindOrInsert(addr uint64, o InsertOptions) (*Range, error) {
 		return nil, mm.EINVAL
 	}
 	s := g.cfg.Space
-	if !s.Get() {
-		return nil, mm.EFAULT
+	if !g.cfg.Mistakes.NoMMUser {
+		if !s.Get() {
+			return nil, mm.EFAULT
+		}
+		defer s.Put()
 	}
-	defer s.Put()
 	w := g.window(addr)
 	if w == nil {
 		var err error

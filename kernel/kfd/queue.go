@@ -531,18 +531,19 @@ func (p *process) allocQueueGWS(a *kfd.AllocQueueGWSArgs) error {
 }
 
 // Quiesce takes all queues of the process off the hardware: no wave runs when it returns. Counted; each needs a Resume. It implements
-// svm.Queues and is called in notifiers.
-func (p *process) Quiesce() {
+// svm.Queues and is called in notifiers. The silicon preempts what it is asked to: there is no error.
+func (p *process) Quiesce() error {
 	p.qMu.Lock()
 	defer p.qMu.Unlock()
 	p.quiesced++
 	if p.quiesced > 1 {
-		return
+		return nil
 	}
 	for _, q := range p.sortedQueues() {
 		q.evicted++
 		q.unload(silicon.Preempt)
 	}
+	return nil
 }
 
 // Resume undoes one Quiesce.

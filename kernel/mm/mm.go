@@ -26,6 +26,8 @@ var (
 	// FSReclaim is taken (shared) by every page allocation: what may be held while memory is reclaimed ranks lower, what
 	// reclaim takes ranks higher.
 	FSReclaim = &sched.Class{Name: "fs_reclaim", Rank: 550, Nests: true}
+	// AtomicContext divides locks that sleep (lower ranks) from spin locks. Who may not sleep holds it, shared.
+	AtomicContext = &sched.Class{Name: "atomic context", Rank: 690, Nests: true}
 )
 
 // Page geometry.
@@ -155,7 +157,8 @@ type PagemapOps struct {
 	// MigrateToRAM serves a CPU fault on a device-private page; the page's folio is locked, mmap_lock is held for reading.
 	// cause is CPUFault, or the Cause of a FaultRequest that does not want the page where it is.
 	MigrateToRAM func(s Space, addr uint64, page Folio, cause string) error
-	// Free tells that the last reference to a page is gone; data is its ZoneDeviceData.
+	// Free tells that the last reference to a page is gone; data is its ZoneDeviceData. It may be called wherever a page-table entry is
+	// zapped, in atomic context: it must not sleep, and takes no locks but spin locks (those ranked above AtomicContext).
 	Free func(index uint64, data any)
 }
 

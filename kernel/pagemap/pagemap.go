@@ -56,13 +56,21 @@ type Ops interface {
 type Pagemap struct {
 	Pages mm.Pagemap
 	Ops   Ops
-	// PutsUnset is a known bug to be found by tests (kernel-svm §17 #29): after a failed allocation on the way home, pages
-	// that were never allocated are put too.
-	PutsUnset bool
-	// ReusesBusy is another (#1): EvictToRAM does not wait until the pages are free.
-	ReusesBusy bool
-	world      sched.World
-	mem        mm.Memory
+	// Copier, if not nil, is the device whose engine copies: system pages are mapped for it while it does. Nil is an engine that needs no
+	// bus addresses.
+	Copier   Device
+	Mistakes Mistakes
+	world    sched.World
+	mem      mm.Memory
+}
+
+// Mistakes turns known bugs back on, for tests that must find them (kernel-svm §17); all false is right.
+type Mistakes struct {
+	PutsUnset          bool // after a failed allocation on the way home, pages that were never allocated are put too (#29)
+	ReusesBusy         bool // EvictToRAM does not wait until the pages are free (#1)
+	UseAfterPut        bool // after a failed allocation the pages that were had are put, and used all the same (#14)
+	UnmapAfterCleanup  bool // after a failed copy the pages are forgotten first, so that none is unmapped (#15)
+	FaultBringsOnePage bool // a CPU fault brings its page only, and each page its own fault (#23)
 }
 
 // New makes a Pagemap of pages device pages. owner identifies the driver instances that may use each other's pages.
@@ -210,7 +218,7 @@ func (p *Pagemap) MigrateToDevmem(d *Devmem, s mm.Space, start, end uint64, o Op
 		g.SetDst(i, p.Pages.Init(idx[i], z.get()))
 	}
 	p.world.Yield("copy to device memory")
-	if err := d.Ops.CopyToDevmem(d, from, idx[:n]); err != nil {
+	if err := p.copying(from, func() error { return d.Ops.CopyToDevmem(d, from, idx[:n]) }); err != nil {
 		cancel(src)
 		return err
 	}
@@ -222,6 +230,33 @@ func (p *Pagemap) MigrateToDevmem(d *Devmem, s mm.Space, start, end uint64, o Op
 		}
 	}
 	return nil
+}
+
+// copying maps system pages for the copy engine, if it needs that, while copy runs. Nil pages are holes.
+func (p *Pagemap) copying(pages []mm.Folio, copy func() error) (err error) {
+	if p.Copier == nil {
+		return copy()
+	}
+	var mapped []Addr
+	defer func() {
+		if err != nil && p.Mistakes.UnmapAfterCleanup {
+			mapped = nil
+		}
+		for _, a := range mapped {
+			p.Copier.UnmapPage(a)
+		}
+	}()
+	for _, f := range pages {
+		if f == nil || Of(f) != nil {
+			continue
+		}
+		a, err := p.Copier.MapPage(f, true)
+		if err != nil {
+			return mm.EFAULT
+		}
+		mapped = append(mapped, a)
+	}
+	return copy()
 }
 
 // countOwn counts the pages of the range that are in this pagemap already.
@@ -259,6 +294,9 @@ func (p *Pagemap) migrateToRAM(s mm.Space, addr uint64, page mm.Folio, cause str
 		return mm.EFAULT
 	}
 	size := uint64(d.Pages) << mm.PageShift
+	if p.Mistakes.FaultBringsOnePage {
+		size = mm.PageSize
+	}
 	start := addr / size * size
 	end := min(start+size, v.End)
 	start = max(start, v.Start)
@@ -306,7 +344,7 @@ func (p *Pagemap) home(d *Devmem, g mm.Migration, tell func(error)) (err error) 
 			continue
 		}
 		f, err := p.mem.AllocFolio()
-		if err != nil && p.PutsUnset {
+		if err != nil && p.Mistakes.PutsUnset {
 			cancel(src)
 			for _, f := range to[i:] {
 				p.mem.PutFolio(f)
@@ -314,6 +352,13 @@ func (p *Pagemap) home(d *Devmem, g mm.Migration, tell func(error)) (err error) 
 			return err
 		}
 		if err != nil {
+			if p.Mistakes.UseAfterPut {
+				for _, f := range to[:i] {
+					if f != nil {
+						p.mem.PutFolio(f)
+					}
+				}
+			}
 			src[i].Migrate = false
 			failed = err
 			continue
@@ -327,7 +372,7 @@ func (p *Pagemap) home(d *Devmem, g mm.Migration, tell func(error)) (err error) 
 		return failed
 	}
 	p.world.Yield("copy to system memory")
-	if err := d.Ops.CopyToRAM(d, idx, to); err != nil {
+	if err := p.copying(to, func() error { return d.Ops.CopyToRAM(d, idx, to) }); err != nil {
 		cancel(src)
 		return err
 	}
@@ -359,7 +404,7 @@ func (p *Pagemap) EvictToRAM(d *Devmem) error {
 		if err := p.home(d, p.mem.MigrateDevice(pages), func(error) {}); err != nil {
 			return fmt.Errorf("pagemap: evict: %w", err)
 		}
-		if p.ReusesBusy {
+		if p.Mistakes.ReusesBusy {
 			return nil
 		}
 		// Pages whose last reference is dropped by another task become free a moment later.

@@ -78,6 +78,9 @@ func (c *Context) stale(vmas []mm.VMA, at map[uint64]sim.Page, m Mapping) string
 	if i == len(vmas) || vmas[i].Start > m.Addr {
 		return "nothing is mapped there"
 	}
+	if vmas[i].Prot&mm.ProtRead == 0 {
+		return "it may be read, the mapping has no rights"
+	}
 	if m.Entry.Flags.Write && vmas[i].Prot&mm.ProtWrite == 0 {
 		return "it may be written, the mapping is read-only"
 	}

@@ -44,33 +44,63 @@ type Driver interface {
 
 // Config describes a machine.
 type Config struct {
-	Engine    Engine
-	GPUs      int
-	VRAM      uint64 // bytes for each GPU
-	RAM       int    // pages; 0 is no limit
-	XNACK     bool
-	Policy    svm.EvictPolicy
-	SameHive  bool            // GPUs reach each other's memory
-	Chunks    []uint64        // sizes of svm ranges; nil: the driver's
-	Notifier  uint64          // notifier window; 0: the driver's
-	Mistakes  svm.Mistakes    // of DRM
-	Bugs      kfdsvm.Mistakes // of KFD
-	FailAlloc func() bool
+	Engine   Engine
+	GPUs     int
+	VRAM     uint64 // bytes for each GPU
+	RAM      int    // pages; 0 is no limit
+	XNACK    bool
+	Policy   svm.EvictPolicy
+	SameHive bool            // GPUs reach each other's memory
+	Chunks   []uint64        // sizes of svm ranges; nil: the driver's
+	Notifier uint64          // notifier window; 0: the driver's
+	Pinned   uint64          // KFD: bytes that may be registered with XNACK off; 0 is no limit
+	Mistakes svm.Mistakes    // of DRM
+	Bugs     kfdsvm.Mistakes // of KFD
+	// Fail, if not nil, is asked at each place that can fail; true makes it fail.
+	Fail func(FailPoint) bool
 	// Event, if not nil, is told what the drivers do.
 	Event func(gpu int, p *Process, e svm.Event)
 }
+
+// FailPoint is a place that can be made to fail.
+type FailPoint uint8
+
+const (
+	FailAlloc   FailPoint = iota // allocation of a system page: ENOMEM
+	FailMap                      // a bus address for a page: no more of them
+	FailCopy                     // the copy engine
+	FailUpdate                   // writing page-table entries: ENOMEM, there is no table
+	FailQuiesce                  // stopping queues: the scheduler firmware does not answer (ETIME)
+)
+
+// FailPoints are their names.
+var FailPoints = [...]string{"alloc", "map", "copy", "update", "quiesce"}
+
+func (p FailPoint) String() string { return FailPoints[p] }
+
+func (m *Machine) fails(p FailPoint) bool { return m.cfg.Fail != nil && m.cfg.Fail(p) }
+
+var (
+	errNoBusAddress = errors.New("svmsim: no bus address is to be had")
+	errCopy         = errors.New("svmsim: the copy engine fails")
+)
 
 // Machine is memory and GPUs.
 type Machine struct {
 	World sched.World
 	Mem   *sim.Memory
 	GPUs  []*GPU
+	Limit *kfdsvm.Limit // of KFD; nil is none
 	cfg   Config
 }
 
 // New makes a machine in w.
 func New(w sched.World, cfg Config) *Machine {
-	m := &Machine{World: w, cfg: cfg, Mem: sim.New(w, sim.Config{Pages: cfg.RAM, FailAlloc: cfg.FailAlloc})}
+	m := &Machine{World: w, cfg: cfg}
+	if cfg.Pinned > 0 {
+		m.Limit = &kfdsvm.Limit{Max: int64(cfg.Pinned)}
+	}
+	m.Mem = sim.New(w, sim.Config{Pages: cfg.RAM, FailAlloc: func() bool { return m.fails(FailAlloc) }})
 	for i := range cfg.GPUs {
 		g := &GPU{m: m, Index: i, dma: map[uint64]mm.Folio{}}
 		for range cfg.VRAM >> mm.PageShift {
@@ -86,6 +116,7 @@ func New(w sched.World, cfg Config) *Machine {
 		} else {
 			g.drm = svm.NewGPU(w, m.Mem, g, hive, cfg.VRAM, cfg.Policy)
 			g.TTM, g.Pages = g.drm.TTM, g.drm.Pages.Pages
+			g.drm.Pages.Copier = g
 		}
 		m.GPUs = append(m.GPUs, g)
 	}
@@ -107,6 +138,9 @@ type GPU struct {
 
 // MapPage gives a system page a bus address.
 func (g *GPU) MapPage(f mm.Folio, write bool) (pagemap.Addr, error) {
+	if g.m.fails(FailMap) {
+		return pagemap.Addr{}, errNoBusAddress
+	}
 	g.next++
 	g.dma[g.next] = f
 	return pagemap.Addr{Addr: g.next, Proto: pagemap.System}, nil
@@ -134,6 +168,9 @@ func (g *GPU) DeviceUnmap(pagemap.Device, pagemap.Addr) {}
 
 // CopyToVRAM is the copy engine; a nil page gives zeroes.
 func (g *GPU) CopyToVRAM(i uint64, from mm.Folio) error {
+	if g.m.fails(FailCopy) {
+		return errCopy
+	}
 	if from == nil {
 		clear(g.vram[i])
 		return nil
@@ -144,6 +181,9 @@ func (g *GPU) CopyToVRAM(i uint64, from mm.Folio) error {
 
 // CopyToRAM copies back.
 func (g *GPU) CopyToRAM(to mm.Folio, i uint64) error {
+	if g.m.fails(FailCopy) {
+		return errCopy
+	}
 	copy(to.Data(), g.vram[i])
 	return nil
 }
@@ -190,12 +230,17 @@ type Process struct {
 	Name string
 	On   []*Context
 	m    *Machine
+
+	queues *queues
+	all    []*Queue
+	events []*Event
 }
 
 // NewProcess makes a process that uses all GPUs.
 func (m *Machine) NewProcess(name string) (*Process, error) {
 	p := &Process{Space: m.Mem.NewSpace(name), Name: name, m: m}
-	q := &queues{w: m.World, wake: m.World.NewWaitQueue("queues of " + name)}
+	q := &queues{m: m, p: p, w: m.World, wake: m.World.NewWaitQueue("queues of " + name)}
+	p.queues = q
 	if m.cfg.Engine == KFD {
 		return p, p.openKFD(q)
 	}
@@ -223,7 +268,7 @@ func (p *Process) context(g *GPU, q *queues, resv *fence.Resv) *Context {
 // openKFD gives the process the driver that serves all its GPUs.
 func (p *Process) openKFD(q *queues) error {
 	m := p.m
-	cfg := kfdsvm.Config{World: m.World, Space: p.Space, Queues: q, Start: mm.PageSize, Size: 1 << 46, XNACK: m.cfg.XNACK, Granularity: 9, Mistakes: m.cfg.Bugs}
+	cfg := kfdsvm.Config{World: m.World, Space: p.Space, Queues: q, Start: mm.PageSize, Size: 1 << 46, XNACK: m.cfg.XNACK, Granularity: 9, Limit: m.Limit, Mistakes: m.cfg.Bugs}
 	if m.cfg.Chunks != nil {
 		// Small steps, as with the other driver: what moves together, and the longest range.
 		cfg.Granularity = uint8(bits.TrailingZeros64(m.cfg.Chunks[0] >> mm.PageShift))
@@ -247,29 +292,62 @@ func (p *Process) openKFD(q *queues) error {
 	return nil
 }
 
-// Close ends the process and what the drivers keep of it.
+// Kill ends the process as a signal does: first its memory goes, then what the drivers keep of it (exit_mm comes before exit_files).
+func (p *Process) Kill() {
+	p.closeQueues()
+	p.Exit()
+	for _, c := range p.On {
+		c.SVM.Close()
+	}
+}
+
+// Close ends what the drivers keep of the process, as closing the device file does, and then the process.
 func (p *Process) Close() {
+	p.closeQueues()
 	for _, c := range p.On {
 		c.SVM.Close()
 	}
 	p.Exit()
 }
 
+func (p *Process) closeQueues() {
+	for _, q := range p.all {
+		q.Close()
+	}
+}
+
 // queues are the user queues of a process on all GPUs.
 type queues struct {
+	m       *Machine
 	w       sched.World
 	wake    sched.WaitQueue
 	stopped int
+	resumes int
+	p       *Process
+	run     bool // although they should be stopped: the last Quiesce failed
 }
 
-func (q *queues) Quiesce() { q.stopped++ }
+func (q *queues) Quiesce() error {
+	q.stopped++
+	if q.m.fails(FailQuiesce) {
+		q.run = true
+		return mm.ETIME
+	}
+	return nil
+}
 
 func (q *queues) Resume() {
 	if q.stopped == 0 {
 		q.w.Fail(errors.New("svmsim: queues resumed that were not stopped"))
 	}
-	q.stopped--
+	if q.stopped--; q.stopped == 0 {
+		q.run = false
+		q.resumes++
+	}
 	q.wake.Wake()
+	for _, x := range q.p.all {
+		x.wake.Wake()
+	}
 }
 
 // Entry is a page-table entry.
@@ -294,6 +372,9 @@ func (c *Context) Resv() *fence.Resv { return c.resv }
 
 // Update writes entries.
 func (c *Context) Update(start uint64, pages []pagemap.Addr, f svm.PTEFlags) error {
+	if c.p.m.fails(FailUpdate) {
+		return mm.ENOMEM
+	}
 	for i, a := range pages {
 		c.pt[start>>mm.PageShift+uint64(i)] = Entry{a, f}
 	}
@@ -320,7 +401,7 @@ func (c *Context) Look(addr uint64) (Entry, bool) {
 }
 
 // Stopped reports whether the process's queues are stopped.
-func (c *Context) Stopped() bool { return c.queues.stopped > 0 }
+func (c *Context) Stopped() bool { return c.queues.stopped > 0 && !c.queues.run }
 
 // GPUFault is a fatal GPU access.
 type GPUFault struct {
@@ -347,8 +428,8 @@ const replayDelay = time.Microsecond
 func (c *Context) Access(addr uint64, write bool, fn func(page []byte)) error {
 	page := addr >> mm.PageShift
 	for {
-		c.queues.wake.Wait(func() bool { return c.queues.stopped == 0 }, sched.Forever)
-		if c.queues.stopped > 0 {
+		c.queues.wake.Wait(func() bool { return !c.Stopped() }, sched.Forever)
+		if c.Stopped() {
 			continue
 		}
 		e, ok := c.tlb[page]

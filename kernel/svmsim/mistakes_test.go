@@ -5,78 +5,60 @@ import (
 	"testing"
 
 	"github.com/pumice-gpu/pumice/kernel/amdgpu/svm"
-	"github.com/pumice-gpu/pumice/kernel/mm"
+	kfdsvm "github.com/pumice-gpu/pumice/kernel/kfd/svm"
 	"github.com/pumice-gpu/pumice/kernel/sched"
 	"github.com/pumice-gpu/pumice/kernel/svmsim"
 )
 
-// mistakes are upstream bugs that the driver can be told to make again, with the machine in which they show under random
-// operations. Those that need a particular moment have a scenario each: tools/svm/scenarios/bug-*.svm.
+// mistakes are upstream bugs that the drivers can be told to make again, with the machine in which they show under random operations. Those that
+// need a particular moment have a scenario each: tools/svm/scenarios/bug-*.svm and kfd-bug-*.svm.
 var mistakes = []struct {
-	name string
-	bug  string // number in kernel-svm §17, or what it is
-	on   func(c *svmsim.Config)
-	hang bool // it shows as a wave that faults for ever
+	name   string
+	bug    string // number in kernel-svm §17, or the invariant of §16 that breaks
+	engine svmsim.Engine
+	xnack  bool
+	policy svm.EvictPolicy
+	drm    svm.Mistakes
+	kfd    kfdsvm.Mistakes
+	hang   bool // it shows as a wave that faults for ever, or queues that never run again
 }{
-	{"policy none: stale map count", "#16", func(c *svmsim.Config) { c.Policy = svm.EvictNone; c.XNACK = true }, false},
-	{"eviction fence worker allocates", "#17", func(c *svmsim.Config) {
-		c.Policy = svm.EvictFence
-		c.XNACK = true
-		c.Mistakes.EvictFenceContract = true
-	}, false},
-	{"no TLB flush after invalidation", "#10", func(c *svmsim.Config) { c.XNACK = true; c.Mistakes.SkipTLBFlush = true }, false},
-	{"restore forgets a requeued range", "#33", func(c *svmsim.Config) { c.Mistakes.RestoreDropsRequeued = true }, false},
-	{"queues resume early", "A29", func(c *svmsim.Config) { c.Mistakes.ResumeEarly = true }, false},
-	{"VMA rights not looked at", "A12", func(c *svmsim.Config) { c.XNACK = true; c.Mistakes.IgnoreReadOnly = true }, true},
-	{"range removed while mapped", "#13", func(c *svmsim.Config) { c.XNACK = true; c.Mistakes.RemoveMapped = true }, false},
-	{"access taken away stays", "#32", func(c *svmsim.Config) { c.XNACK = true; c.Mistakes.LoseAccessNoop = true }, false},
+	{name: "no TLB flush after invalidation", bug: "#10", xnack: true, drm: svm.Mistakes{SkipTLBFlush: true}},
+	{name: "range removed while mapped", bug: "#13", xnack: true, drm: svm.Mistakes{RemoveMapped: true}},
+	{name: "policy none: stale map count", bug: "#16", xnack: true, policy: svm.EvictNone},
+	{name: "eviction fence worker allocates", bug: "#17", xnack: true, policy: svm.EvictFence, drm: svm.Mistakes{EvictFenceContract: true}},
+	{name: "access taken away stays", bug: "#32", xnack: true, drm: svm.Mistakes{LoseAccessNoop: true}},
+	{name: "restore forgets a requeued range", bug: "#33", drm: svm.Mistakes{RestoreDropsRequeued: true}},
+	{name: "fault that must be tried again is final", bug: "#24", xnack: true, drm: svm.Mistakes{RetryIsFatal: true}},
+	{name: "buffer released where none may sleep", bug: "#4", xnack: true, drm: svm.Mistakes{ReleaseInAtomic: true}},
+	{name: "queues resume early", bug: "A29", drm: svm.Mistakes{ResumeEarly: true}},
+	{name: "rights of mappings not looked at", bug: "A12", xnack: true, drm: svm.Mistakes{IgnoreReadOnly: true}, hang: true},
+
+	{name: "mapped as one across mappings", bug: "#5", engine: svmsim.KFD, kfd: kfdsvm.Mistakes{CrossVMA: true}},
+	{name: "no TLB flush after invalidation", bug: "#10", engine: svmsim.KFD, xnack: true, kfd: kfdsvm.Mistakes{SkipTLBFlush: true}},
+	{name: "policy none: stale map count", bug: "#16", engine: svmsim.KFD, xnack: true, policy: svm.EvictNone},
+	{name: "eviction fence worker allocates", bug: "#17", engine: svmsim.KFD, xnack: true, kfd: kfdsvm.Mistakes{EvictFenceContract: true}},
+	{name: "pages in video memory are a count", bug: "#22", engine: svmsim.KFD, xnack: true, kfd: kfdsvm.Mistakes{CountsVRAMPages: true}},
+	{name: "fault that must be tried again is final", bug: "#24", engine: svmsim.KFD, xnack: true, kfd: kfdsvm.Mistakes{RetryIsFatal: true}},
+	{name: "video memory allocated with locks held", bug: "#25", engine: svmsim.KFD, xnack: true, kfd: kfdsvm.Mistakes{AllocUnderLocks: true}},
+	{name: "access taken away stays", bug: "#32", engine: svmsim.KFD, xnack: true, kfd: kfdsvm.Mistakes{LoseAccessNoop: true}},
+	{name: "buffer released where none may sleep", bug: "#4", engine: svmsim.KFD, xnack: true, kfd: kfdsvm.Mistakes{ReleaseInAtomic: true}},
+	{name: "copy of an invalid range is valid", bug: "A29", engine: svmsim.KFD, kfd: kfdsvm.Mistakes{SplitForgetsInvalid: true}},
+	{name: "queues resume early", bug: "A29", engine: svmsim.KFD, kfd: kfdsvm.Mistakes{ResumeEarly: true}},
+	{name: "rights of mappings not looked at", bug: "A12", engine: svmsim.KFD, xnack: true, kfd: kfdsvm.Mistakes{IgnoreReadOnly: true}},
+	{name: "a page that the driver faults on stays", bug: "Q1", engine: svmsim.KFD, kfd: kfdsvm.Mistakes{SkipsOwnFault: true}, hang: true},
 }
 
 func TestMistakesAreFound(t *testing.T) {
+	const seeds = 300
 	for _, m := range mistakes {
-		t.Run(m.name, func(t *testing.T) {
-			cfg := small(svmsim.Config{})
-			m.on(&cfg)
-			f := sched.Explore(1, 300, sched.SimConfig{MaxSteps: 200000}, everything(cfg, 50))
-			if f == nil {
-				t.Fatalf("300 seeds do not show the bug")
+		t.Run(engineName[m.engine]+"/"+m.bug+" "+m.name, func(t *testing.T) {
+			cfg := small(svmsim.Config{Engine: m.engine, XNACK: m.xnack, Policy: m.policy, Mistakes: m.drm, Bugs: m.kfd})
+			if m.engine == svmsim.KFD && m.policy == svm.EvictSync {
+				cfg.Policy = svm.EvictFence // it has no other
 			}
-			if errors.Is(f, sched.ErrSteps) != m.hang {
-				t.Fatalf("seed %d: %v, which does not say what is wrong", f.Seed, f)
-			}
-			s := f.Error()
-			t.Logf("seed %d: %.160s", f.Seed, s)
-		})
-	}
-}
-
-// bugs are mistakes of the older driver.
-var bugs = []struct {
-	name string
-	on   func(c *svmsim.Config)
-	hang bool
-}{
-	{"policy none: stale map count", func(c *svmsim.Config) { c.XNACK, c.Policy = true, svm.EvictNone }, false},
-	{"SkipTLBFlush", func(c *svmsim.Config) { c.XNACK, c.Bugs.SkipTLBFlush = true, true }, false},
-	{"EvictFenceContract", func(c *svmsim.Config) { c.XNACK, c.Bugs.EvictFenceContract = true, true }, false},
-	{"AllocUnderLocks", func(c *svmsim.Config) { c.XNACK, c.Bugs.AllocUnderLocks = true, true }, false},
-	{"LoseAccessNoop", func(c *svmsim.Config) { c.XNACK, c.Bugs.LoseAccessNoop = true, true }, false},
-	{"SplitForgetsInvalid", func(c *svmsim.Config) { c.Bugs.SplitForgetsInvalid = true }, false},
-	{"ResumeEarly", func(c *svmsim.Config) { c.Bugs.ResumeEarly = true }, false},
-	{"IgnoreReadOnly", func(c *svmsim.Config) { c.XNACK, c.Bugs.IgnoreReadOnly = true, true }, false},
-	{"SkipsOwnFault", func(c *svmsim.Config) { c.Bugs.SkipsOwnFault = true }, true},
-	{"MappedAtEnd", func(c *svmsim.Config) { c.XNACK, c.VRAM, c.Bugs.MappedAtEnd = true, 64<<mm.PageShift, true }, false},
-	{"CrossVMA", func(c *svmsim.Config) { c.Bugs.CrossVMA = true }, false},
-}
-
-func TestBugsOfKFDAreFound(t *testing.T) {
-	for _, m := range bugs {
-		t.Run(m.name, func(t *testing.T) {
-			cfg := small(svmsim.Config{Engine: svmsim.KFD, Policy: svm.EvictFence})
-			m.on(&cfg)
-			f := sched.Explore(1, 300, sched.SimConfig{MaxSteps: 200000}, everything(cfg, 50))
+			f := sched.Explore(1, seeds, sched.SimConfig{MaxSteps: 200000}, everything(cfg, 50))
 			if f == nil {
-				t.Fatalf("300 seeds do not show the bug")
+				t.Fatalf("%d seeds do not show it", seeds)
 			}
 			if errors.Is(f, sched.ErrSteps) != m.hang {
 				t.Fatalf("seed %d: %v, which does not say what is wrong", f.Seed, f)

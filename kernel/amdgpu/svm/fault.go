@@ -22,7 +22,7 @@ func (s *SVM) HandleFault(addr uint64, write bool) error {
 	s.event(EvFault, addr, addr+mm.PageSize, rw(write), nil)
 	for tries := 0; ; tries++ {
 		err := s.faultOnce(addr, write)
-		if !errors.Is(err, mm.EAGAIN) && !errors.Is(err, mm.EBUSY) {
+		if !errors.Is(err, mm.EAGAIN) && !errors.Is(err, mm.EBUSY) || s.cfg.Mistakes.RetryIsFatal {
 			return err
 		}
 		if tries > 0 {

@@ -139,6 +139,9 @@ func (s *SVM) write(r *svmRange, f PTEFlags, cause string) error {
 		return mm.EAGAIN
 	}
 	if err := s.vm.Update(r.r.Start, r.p.Addrs(), f); err != nil {
+		if !r.mapped { // what is not mapped needs no addresses
+			r.p.Abandon()
+		}
 		return err
 	}
 	// An entry that allowed more, or led elsewhere, may be in a TLB.

@@ -178,6 +178,10 @@ func (b *bo) CopyToRAM(_ *pagemap.Devmem, src []uint64, dst []mm.Folio) error {
 
 // Release is called when the last page is free. It gives the VRAM back.
 func (b *bo) Release(*pagemap.Devmem) {
+	if b.s.cfg.Mistakes.ReleaseInAtomic { // as amdgpu_bo_unref does with the last reference
+		b.b.Resv.Lock()
+		defer b.b.Resv.Unlock()
+	}
 	b.b.Free()
 	if b.fence != nil {
 		b.fence.Signal()

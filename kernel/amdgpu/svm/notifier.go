@@ -58,7 +58,8 @@ func (s *SVM) invalidateOn(rs []*svmRange, inv *mm.Invalidation) {
 }
 
 // invalidateOff: without XNACK a missing entry is fatal, so queues stop until the range is mapped again. Entries of a
-// range that is only changing stay: nobody uses them meanwhile.
+// range that is only changing stay: nobody uses them meanwhile. If the queues could not be stopped, they go: waves that run on must not reach
+// what is not the process's any more.
 func (s *SVM) invalidateOff(rs []*svmRange, inv *mm.Invalidation) {
 	if inv.Event == mm.EventUnmap {
 		for _, r := range rs {
@@ -83,6 +84,9 @@ func (s *SVM) invalidateOff(rs []*svmRange, inv *mm.Invalidation) {
 			}
 			s.enqueue(r, opRestore, 0, 0)
 		}
+		if s.running.Load() && !s.cfg.Mistakes.IgnoreQuiesceError {
+			s.zap([]*svmRange{r}, true)
+		}
 		r.p.Unmap(true)
 	}
 }
@@ -95,7 +99,8 @@ func (s *SVM) beginRestore(cause string) {
 
 func (s *SVM) countEviction(cause string) {
 	if s.evicted.Add(1) == 1 {
-		s.cfg.Queues.Quiesce()
-		s.event(EvQuiesce, 0, 0, cause, nil)
+		err := s.cfg.Queues.Quiesce()
+		s.running.Store(err != nil)
+		s.event(EvQuiesce, 0, 0, cause, err)
 	}
 }

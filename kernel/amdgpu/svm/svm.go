@@ -38,8 +38,9 @@ type VM interface {
 
 // Queues are the user queues of the process.
 type Queues interface {
-	// Quiesce stops them: no wave runs when it returns. Counted: each needs a Resume.
-	Quiesce()
+	// Quiesce stops them: no wave runs when it returns nil. On an error (ETIME: the scheduler does not answer) waves may go on. Counted,
+	// also when it fails: each needs a Resume.
+	Quiesce() error
 	Resume()
 }
 
@@ -107,6 +108,14 @@ type Mistakes struct {
 	PutsUnset            bool // see pagemap.Pagemap; for all processes of the GPU (#29)
 	ReuseBusyPages       bool // see pagemap.Pagemap: video memory is used again before its pages are free (#1)
 	RefuseSelfEviction   bool // a process cannot evict its own buffers (#9)
+	ReleaseInAtomic      bool // a buffer's last page takes a lock that sleeps where none may be taken (#4)
+	UseAfterPut          bool // see pagemap.Pagemap (#14)
+	UnmapAfterCleanup    bool // see pagemap.Pagemap (#15)
+	IgnoreQuiesceError   bool // queues that could not be stopped are taken for stopped (#19)
+	FaultBringsOnePage   bool // see pagemap.Pagemap (#23)
+	RetryIsFatal         bool // a GPU fault that is to be tried again poisons the entry (#24)
+	UpdateErrorLeaks     bool // what was to be mapped is not given back when the page table cannot be written (#26)
+	NoMMUser             bool // workers and faults register notifiers without a user of the process (#3)
 }
 
 // Config sets up an SVM.
@@ -171,6 +180,7 @@ type SVM struct {
 	restore workList
 	// evicted counts ranges invalidated since queues were stopped; zero means that they run. Raised under NotifierLock.
 	evicted    atomic.Int64
+	running    atomic.Bool // queues that were to be stopped could not be
 	exiting    atomic.Bool
 	inPopulate atomic.Int32 // our own migrations under way: their MIGRATE notification is not for us
 }
@@ -205,12 +215,14 @@ func New(cfg Config) (*SVM, error) {
 	var err error
 	s.g, err = gpusvm.New(gpusvm.Config{Name: "amdgpu", Space: cfg.Space, Start: cfg.Start, Size: cfg.Size, NotifierSize: cfg.NotifierSize,
 		Chunks: cfg.Chunks, DriverLock: s.svmLock, Ops: gpusvm.Ops{Invalidate: s.invalidate, RangeInit: s.initRange},
-		Mistakes: gpusvm.Mistakes{EvictLeaksSpace: cfg.Mistakes.EvictLeaksSpace, MapErrorLeaks: cfg.Mistakes.MapErrorLeaks}})
+		Mistakes: gpusvm.Mistakes{EvictLeaksSpace: cfg.Mistakes.EvictLeaksSpace, MapErrorLeaks: cfg.Mistakes.MapErrorLeaks,
+			NoMMUser: cfg.Mistakes.NoMMUser, KeepsAddresses: cfg.Mistakes.UpdateErrorLeaks}})
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Mistakes.PutsUnset || cfg.Mistakes.ReuseBusyPages {
-		cfg.GPU.Pages.PutsUnset, cfg.GPU.Pages.ReusesBusy = cfg.Mistakes.PutsUnset, cfg.Mistakes.ReuseBusyPages
+	if m := &cfg.Mistakes; cfg.GPU.Pages != nil && *m != (Mistakes{}) {
+		cfg.GPU.Pages.Mistakes = pagemap.Mistakes{PutsUnset: m.PutsUnset, ReusesBusy: m.ReuseBusyPages, UseAfterPut: m.UseAfterPut,
+			UnmapAfterCleanup: m.UnmapAfterCleanup, FaultBringsOnePage: m.FaultBringsOnePage}
 	}
 	gcq := sched.NewWorkqueue(w, "svm gc", false)
 	rq := sched.NewWorkqueue(w, "svm restore", true)

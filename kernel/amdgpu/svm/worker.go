@@ -160,6 +160,7 @@ func (s *SVM) endRestore(n int64) bool {
 }
 
 func (s *SVM) resume(cause string) {
+	s.running.Store(false)
 	s.event(EvResume, 0, 0, cause, nil)
 	s.cfg.Queues.Resume()
 }

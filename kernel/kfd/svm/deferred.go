@@ -15,7 +15,7 @@ func (s *SVM) later(p *prange, op listOp) {
 		s.listLock.Unlock()
 		return
 	}
-	if !s.space.Get() { // the process is gone, and so will be the list
+	if !s.cfg.Mistakes.NoMMUser && !s.space.Get() { // the process is gone, and so will be the list
 		s.listLock.Unlock()
 		return
 	}
@@ -60,7 +60,9 @@ func (s *SVM) runDeferred() {
 		p.migrate.Unlock()
 		s.mu.Unlock()
 		l.Unlock()
-		s.space.Put()
+		if !s.cfg.Mistakes.NoMMUser {
+			s.space.Put()
+		}
 		s.working.Store(false)
 	}
 }

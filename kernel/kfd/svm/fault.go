@@ -41,7 +41,7 @@ func (s *SVM) HandleFault(gpu int, addr uint64, write bool) error {
 			if fresh != nil {
 				fresh.put()
 			}
-			if errors.Is(err, mm.EAGAIN) || errors.Is(err, mm.EBUSY) {
+			if (errors.Is(err, mm.EAGAIN) || errors.Is(err, mm.EBUSY)) && !s.cfg.Mistakes.RetryIsFatal {
 				return nil
 			}
 			return err

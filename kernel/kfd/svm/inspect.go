@@ -62,6 +62,9 @@ type View struct {
 	GPU int
 }
 
+// ID is the GPU's, as attributes name it.
+func (v View) ID() uint32 { return v.S.cfg.GPUs[v.GPU].ID }
+
 // SetAttrs translates attributes to KFD's.
 func (v View) SetAttrs(start, size uint64, list []svm.Attr) error {
 	id := v.S.cfg.GPUs[v.GPU].ID

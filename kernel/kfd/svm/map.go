@@ -152,6 +152,9 @@ func (s *SVM) mapChunk(p *prange, start, end uint64, set uint64, owner any, read
 				g.VM.FlushTLB() // an entry that allowed more, or led elsewhere, may be remembered
 			}
 		}
+		if err != nil && s.cfg.Mistakes.UpdateErrorLeaks {
+			return
+		}
 		for k := range fresh[i] {
 			g.unmapPage(&fresh[i][k])
 		}

@@ -78,6 +78,10 @@ func (b *bo) get() *bo {
 // put drops a reference; the last gives the memory back. It may be called from anywhere.
 func (b *bo) put() {
 	if b.refs.Add(-1) == 0 {
+		if b.s.cfg.Mistakes.ReleaseInAtomic { // as amdgpu_bo_unref does with the last reference
+			b.b.Resv.Lock()
+			defer b.b.Resv.Unlock()
+		}
 		b.b.Free()
 		b.fence.Signal()
 	}
@@ -264,6 +268,7 @@ func (s *SVM) toRAMIn(space mm.Space, p *prange, start, end uint64, page mm.Foli
 			continue
 		}
 		n, err := b.dev.home(g, b)
+		p.moved(-n)
 		if n > 0 || err != nil {
 			s.event(gpu, svm.EvMigrateToRAM, lo, hi, cause, err)
 		}
@@ -310,6 +315,7 @@ func (s *SVM) toVRAM(p *prange, start, end uint64, fresh *bo, cause string) erro
 		}
 		at = to
 	}
+	p.moved(moved)
 	b.ready.Store(true)
 	s.event(gpu, svm.EvMigrateToVRAM, start, end, cause, failed)
 	p.lock.Lock()
@@ -402,6 +408,10 @@ func (d *Device) cpuFault(space mm.Space, addr uint64, page mm.Folio, cause stri
 		defer p.migrate.Unlock()
 		if p.bo == b && p.start <= addr && addr < p.end {
 			start, end := p.window(addr, p.start, p.end)
+			if s.cfg.Mistakes.FaultBringsOnePage {
+				start = addr &^ (mm.PageSize - 1)
+				end = start + mm.PageSize
+			}
 			return s.toRAMIn(space, p, start, end, page, cause)
 		}
 	}

@@ -49,7 +49,7 @@ func (s *SVM) handle(p *prange, inv *mm.Invalidation) {
 }
 
 // evict: pages change, addresses stay. With XNACK the entries go, and the GPU asks again. Without, the queues stop and the restore worker maps
-// the range anew; its entries stay until then, nobody uses them.
+// the range anew; its entries stay until then, nobody uses them. If the queues could not be stopped, the entries go here too.
 func (s *SVM) evict(p *prange, inv *mm.Invalidation) {
 	if s.cfg.XNACK && p.attrs.flags&kfd.SVMFlagGPUAlwaysMapped == 0 {
 		for _, q := range append([]*prange{p}, p.children...) {
@@ -72,14 +72,22 @@ func (s *SVM) evict(p *prange, inv *mm.Invalidation) {
 	if any {
 		s.countEviction(inv.Event.String())
 	}
+	if s.running.Load() && !s.cfg.Mistakes.IgnoreQuiesceError {
+		for _, q := range append([]*prange{p}, p.children...) {
+			if start, end, ok := q.clip(inv); ok {
+				s.zap(q, start, end)
+			}
+		}
+	}
 }
 
 // countEviction counts an eviction; the first stops the queues.
 func (s *SVM) countEviction(cause string) {
 	if s.evicted.Add(1) == 1 {
-		s.cfg.Queues.Quiesce()
+		err := s.cfg.Queues.Quiesce()
+		s.running.Store(err != nil)
 		for i := range s.cfg.GPUs {
-			s.event(i, svm.EvQuiesce, 0, 0, cause, nil)
+			s.event(i, svm.EvQuiesce, 0, 0, cause, err)
 		}
 	}
 	s.restore.QueueDelayed(restoreDelay)
@@ -99,6 +107,7 @@ func (s *SVM) unmapFromCPU(p *prange, inv *mm.Invalidation) {
 		return
 	}
 	s.drain.Add(1)
+	p.queuesLose(inv)
 	for _, q := range gone {
 		if q.op != opUnmapRange {
 			s.cut(p, q, inv)
@@ -148,4 +157,5 @@ func (p *prange) swap(q *prange) {
 	p.end, q.end = q.end, p.end
 	p.dma, q.dma = q.dma, p.dma
 	p.offset, q.offset = q.offset, p.offset
+	p.vramPages, q.vramPages = q.vramPages, p.vramPages
 }

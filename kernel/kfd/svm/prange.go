@@ -1,6 +1,7 @@
 package svm
 
 import (
+	"fmt"
 	"sync/atomic"
 	"syscall"
 
@@ -51,6 +52,9 @@ type prange struct {
 	flags      svm.PTEFlags
 	bo         *bo
 	offset     uint64 // of the first page in bo, in pages
+	vramPages  int    // only with Mistakes.CountsVRAMPages: pages of it in bo
+	charged    bool   // its bytes count against Config.Limit
+	queues     []hold // user queues whose memory this is
 
 	invalid atomic.Int64 // evictions since it was mapped (XNACK off)
 
@@ -74,15 +78,18 @@ func (p *prange) split(at uint64) *prange {
 			p.dma[i], q.dma[i] = d[:n:n], d[n:]
 		}
 	}
-	q.mapped, q.complete, q.flags = p.mapped, p.complete, p.flags
+	q.mapped, q.complete, q.flags, q.charged = p.mapped, p.complete, p.flags, p.charged
 	if !p.s.cfg.Mistakes.SplitForgetsInvalid {
 		q.invalid.Store(p.invalid.Load())
 	}
+	q.queues = p.queues
 	if p.bo != nil {
 		q.bo, q.offset = p.bo, p.offset+n
 		q.bo.addRange(q)
 	}
 	p.end = at
+	p.recount()
+	q.recount()
 	return q
 }
 
@@ -115,6 +122,7 @@ func (s *SVM) unlink(p *prange) {
 	}
 	p.lock.Lock()
 	p.release(p.start, p.end)
+	p.uncharge()
 	b := p.bo
 	p.bo = nil
 	p.lock.Unlock()
@@ -171,6 +179,35 @@ func (p *prange) inVRAM(start, end uint64) (n int) {
 		}
 	}
 	return n
+}
+
+// recount makes vramPages after a split as svm_range_split_pages does: by the bus addresses that lead to video memory. Only with
+// Mistakes.CountsVRAMPages: pages that moved and were not mapped yet are lost.
+func (p *prange) recount() {
+	if !p.s.cfg.Mistakes.CountsVRAMPages {
+		return
+	}
+	p.vramPages = 0
+	for _, d := range p.dma {
+		n := 0
+		for _, a := range d {
+			if a.ok && a.dev != nil {
+				n++
+			}
+		}
+		p.vramPages = max(p.vramPages, n)
+	}
+}
+
+// moved counts pages that came to video memory, or left it for a negative n; p.migrate is held. Only Mistakes.CountsVRAMPages uses the count,
+// which is wrong after a split.
+func (p *prange) moved(n int) {
+	if !p.s.cfg.Mistakes.CountsVRAMPages {
+		return
+	}
+	if p.vramPages += n; p.vramPages < 0 {
+		p.s.world.Fail(fmt.Errorf("kfd svm: %d pages of [%#x, %#x) have moved to system memory, which counted %d in video memory", -n, p.start, p.end, p.vramPages-n))
+	}
 }
 
 // at returns where p's pages are: the device some of whose pages it uses, or nil.

@@ -70,6 +70,8 @@ func (s *SVM) restoreRange(p *prange) error {
 		}
 		err := s.validateAndMap(p, at, to, allGPUs, "restore")
 		switch {
+		case (errors.Is(err, mm.EFAULT) || errors.Is(err, mm.EPERM)) && s.cfg.Mistakes.UnmapWrongUnits:
+			// The start in bytes is compared with the prange's last page number, and is never the smaller one.
 		case errors.Is(err, mm.EFAULT), errors.Is(err, mm.EPERM):
 			p.lock.Lock()
 			s.zap(p, at, to)

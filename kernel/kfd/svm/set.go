@@ -188,8 +188,15 @@ func (s *SVM) add(start, end uint64, list []kfd.SVMAttribute) (update, remap []*
 	for _, h := range holes {
 		for at := h.start; at < h.end; {
 			to := min(h.end, at&^(s.cfg.MaxRange-1)+s.cfg.MaxRange)
+			to, charged := s.chargeable(at, to)
 			p := s.newPrange(at, to, s.defaults())
+			if charged {
+				if err := p.charge(); err != nil {
+					return nil, nil, err
+				}
+			}
 			if err := p.register(); err != nil {
+				p.uncharge()
 				return nil, nil, err
 			}
 			s.enter(p)
@@ -228,7 +235,7 @@ func (s *SVM) copy(p *prange, start, end uint64) (inside *prange, other []*prang
 				q.dma[i] = d[lo:hi:hi]
 			}
 		}
-		q.mapped, q.complete, q.flags = p.mapped, p.complete, p.flags
+		q.mapped, q.complete, q.flags, q.charged = p.mapped, p.complete, p.flags, p.charged
 		if !s.cfg.Mistakes.SplitForgetsInvalid {
 			q.invalid.Store(p.invalid.Load())
 		}
@@ -236,10 +243,12 @@ func (s *SVM) copy(p *prange, start, end uint64) (inside *prange, other []*prang
 			q.bo, q.offset = b, p.offset+lo
 			b.addRange(q)
 		}
+		q.recount()
+		q.queues = p.queues
 		q.lock.Unlock()
 	}
 	w.retired, w.heirs = true, pieces
-	p.dma, p.bo, p.mapped = make([][]busAddr, len(p.dma)), nil, false
+	p.dma, p.bo, p.mapped, p.charged = make([][]busAddr, len(p.dma)), nil, false, false
 	p.lock.Unlock()
 	s.removeObject(p)
 	if b != nil {

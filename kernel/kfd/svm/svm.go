@@ -35,6 +35,16 @@ type Mistakes struct {
 	ResumeEarly         bool // queues run although new evictions came
 	IgnoreReadOnly      bool // rights of mappings are not looked at
 	AllocUnderLocks     bool // video memory is allocated with the mmap lock held (#25)
+	FreesQueueBuffers   bool // a queue's memory may be unmapped under it (#21)
+	NoMMUser            bool // the deferred list holds no user of the process (#3)
+	ReleaseInAtomic     bool // the last page of a buffer takes locks that sleep where none may be taken (#4)
+	UnmapWrongUnits     bool // what lost its rights is unmapped by bytes taken for page numbers: it is not (#8)
+	IgnoreQuiesceError  bool // queues that could not be stopped are taken for stopped (#19)
+	ChargeFiles         bool // pages of files count against the limit of pinned memory (#20)
+	CountsVRAMPages     bool // a prange's pages in video memory are a count, which splits divide by what is mapped (#22)
+	FaultBringsOnePage  bool // a CPU fault brings its page only, and each page its own fault (#23)
+	RetryIsFatal        bool // a GPU fault that is to be tried again poisons the entry (#24)
+	UpdateErrorLeaks    bool // bus addresses are not given back when the page table cannot be written (#26)
 }
 
 // Config sets up an SVM.
@@ -47,6 +57,7 @@ type Config struct {
 	XNACK       bool
 	Granularity uint8  // default, log2 pages
 	MaxRange    uint64 // bytes of the longest prange; 0: by the smallest video memory
+	Limit       *Limit // of memory that is mapped for good, which is all that is registered with XNACK off; nil is none
 	// Event, if not nil, is told what happens; the first argument is the GPU's index.
 	Event    func(gpu int, e svm.Event)
 	Mistakes Mistakes
@@ -76,6 +87,7 @@ type SVM struct {
 	faults  atomic.Int64 // under way
 	idle    sched.WaitQueue
 	exiting atomic.Bool
+	running atomic.Bool // queues that were to be stopped could not be
 }
 
 var (
@@ -128,7 +140,7 @@ func (s *SVM) Close() {
 	s.restore.Cancel()
 	s.flushAndLock() // mmap lock is held
 	s.mu.Lock()
-	for g, ok := s.objects.Next(0); ok; g, ok = s.objects.Next(0) {
+	for g, ok := s.objects.Next(0); ok; g, ok = s.objects.Next(0) { // children were settled by the deferred worker
 		p := g.Value
 		p.lock.Lock()
 		s.zap(p, p.start, p.end)
@@ -172,6 +184,7 @@ func (s *SVM) resume(cause string) {
 	for i := range s.cfg.GPUs {
 		s.event(i, svm.EvResume, 0, 0, cause, nil)
 	}
+	s.running.Store(false)
 	s.cfg.Queues.Resume()
 }
 

@@ -29,6 +29,7 @@ type Memory struct {
 	cfg   Config
 
 	reclaim sched.RWSem // held shared by allocations, for the lock order only
+	atomic  sched.RWSem // held shared by Free callbacks, for the lock order only
 	ptl     sched.Mutex
 	// Guarded by ptl.
 	used   int
@@ -43,7 +44,7 @@ var _ mm.Memory = (*Memory)(nil)
 
 // New makes an empty machine in world w.
 func New(w sched.World, cfg Config) *Memory {
-	return &Memory{world: w, cfg: cfg, reclaim: w.NewRWSem(mm.FSReclaim), ptl: w.NewMutex(mm.PTL), migrated: w.NewWaitQueue("migration entry")}
+	return &Memory{world: w, cfg: cfg, reclaim: w.NewRWSem(mm.FSReclaim), atomic: w.NewRWSem(mm.AtomicContext), ptl: w.NewMutex(mm.PTL), migrated: w.NewWaitQueue("migration entry")}
 }
 
 // UsedPages returns how many system pages are in use.
@@ -53,14 +54,20 @@ func (m *Memory) UsedPages() int {
 	return m.used
 }
 
-// unlock drops the PTL and then tells drivers about device pages that became free.
+// unlock drops the PTL and then tells drivers about device pages that became free: in atomic context, since Linux does so while it holds the
+// PTL.
 func (m *Memory) unlock() {
 	freed := m.freed
 	m.freed = nil
 	m.ptl.Unlock()
+	if freed == nil {
+		return
+	}
+	m.atomic.RLock()
 	for _, f := range freed {
 		f.pm.free(f)
 	}
+	m.atomic.RUnlock()
 }
 
 type mapping struct {

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"sort"
 	"sync/atomic"
 
@@ -178,12 +179,26 @@ type notifier struct {
 	running    int                       // callbacks under way; guarded by ptl
 }
 
+// DeadSpaceError says that a notifier was registered on a process that has exited: nobody would ever call it, and nobody take it away. (Linux
+// warns in __mmu_interval_notifier_insert.) Who registers one holds a user of the process.
+type DeadSpaceError struct {
+	Process    string
+	Start, End uint64
+}
+
+func (e *DeadSpaceError) Error() string {
+	return fmt.Sprintf("mm: a notifier for [%#x, %#x) is registered on %s, which has exited", e.Start, e.End, e.Process)
+}
+
 func (s *Space) NewNotifier(start, end uint64, fn mm.InvalidateFunc) (mm.Notifier, error) {
 	n := &notifier{space: s, start: start, end: end, fn: fn}
 	n.seq.Store(1)
 	s.mem.ptl.Lock()
 	defer s.mem.unlock()
 	if s.users == 0 {
+		s.mem.unlock()
+		s.mem.world.Fail(&DeadSpaceError{s.name, start, end})
+		s.mem.ptl.Lock()
 		return nil, mm.EFAULT
 	}
 	n.node = s.notifiers.Insert(start, end, n)
