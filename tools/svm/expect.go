@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/pumice-gpu/pumice/kernel/mm"
-	"github.com/pumice-gpu/pumice/kernel/svmsim"
 )
 
 // look reads what follows "expect" when it begins a line.
@@ -24,6 +23,23 @@ func (p *parser) look(s *Step) error {
 		if err := p.onGPU(s); err != nil {
 			return err
 		}
+	case "events":
+		s.op, s.name = opExpectCount, p.word()
+		if err := p.eventWord(s); err != nil {
+			return err
+		}
+		var err error
+		if s.n, err = p.number(maxSteps); err != nil {
+			return err
+		}
+	case "queue":
+		s.op = opExpectQueue
+		if err := p.queueName(s); err != nil {
+			return err
+		}
+		if s.other = p.word(); s.other != "running" && s.other != "evicted" && s.other != "faulted" {
+			return p.errorf("running, evicted or faulted belongs here")
+		}
 	case "queues":
 		s.op = opExpectQueues
 		if err := p.process(s, true); err != nil {
@@ -41,16 +57,21 @@ func (p *parser) look(s *Step) error {
 			}
 		}
 		s.name = p.word()
-		for _, n := range eventNames() {
-			if n == s.name {
-				return p.end()
-			}
-		}
-		return p.errorf("is no event; there are: %s", strings.Join(eventNames(), ", "))
+		return p.eventWord(s)
 	default:
-		return p.errorf("page, pages, mapped, unmapped, attr, ranges, queues, event or failure belongs here")
+		return p.errorf("page, pages, mapped, unmapped, attr, ranges, queues, queue, event, no event, events or failure belongs here")
 	}
-	return p.end()
+	return nil
+}
+
+// eventWord checks the name of an event of the driver.
+func (p *parser) eventWord(s *Step) error {
+	for _, n := range eventNames() {
+		if n == s.name {
+			return nil
+		}
+	}
+	return p.errorf("is no event of the driver; there are: %s", strings.Join(eventNames(), ", "))
 }
 
 // lookAt reads what is expected of a range.
@@ -90,63 +111,4 @@ func (p *parser) lookAt(s *Step, w string) error {
 		return err
 	}
 	return nil
-}
-
-// machine reads the words of the machine line.
-func (p *parser) machine() error {
-	c := &p.sc.Config
-	for len(p.words) > 0 {
-		key, value, _ := strings.Cut(p.word(), "=")
-		n, numErr := strconv.ParseUint(value, 0, 32)
-		on := value == "on"
-		var ok bool
-		switch key {
-		case "engine":
-			c.Engine, ok = engineNames[value]
-		case "gpus":
-			c.GPUs, ok = int(n), numErr == nil && n >= 1 && n <= maxGPUs
-		case "vram":
-			c.VRAM, ok = int(n), numErr == nil && n >= 1 && n <= maxPages
-		case "ram":
-			c.RAM, ok = int(n), numErr == nil && n <= 1<<20
-		case "xnack":
-			c.XNACK, ok = on, on || value == "off"
-		case "hive":
-			c.Hive, ok = on, on || value == "off"
-		case "policy":
-			c.Policy, ok = policyNames[value]
-		case "window":
-			c.Window, ok = n, numErr == nil && n >= 1 && n <= 1<<20 && n&(n-1) == 0
-		case "chunks":
-			c.Chunks, ok = parseChunks(value)
-		case "mistake":
-			c.Mistake = append(c.Mistake, value)
-			ok = true
-		default:
-			return p.errorf("is no property of a machine; there are: engine, gpus, vram, ram, xnack, policy, hive, chunks, window, mistake")
-		}
-		if !ok {
-			return p.errorf("the value is not one that %s can have", key)
-		}
-	}
-	if c.Chunks[0] > c.Window {
-		return p.errorf("the window must hold the largest chunk")
-	}
-	if err := c.mistakes(&svmsim.Config{}); err != nil {
-		return p.errorf("%v", err)
-	}
-	return nil
-}
-
-// parseChunks reads range sizes in pages: powers of two, each smaller than the one before, down to 1.
-func parseChunks(s string) ([]uint64, bool) {
-	var out []uint64
-	for w := range strings.SplitSeq(s, ",") {
-		n, err := strconv.ParseUint(w, 0, 20)
-		if err != nil || n == 0 || n&(n-1) != 0 || len(out) > 0 && n >= out[len(out)-1] {
-			return nil, false
-		}
-		out = append(out, n)
-	}
-	return out, out[len(out)-1] == 1
 }

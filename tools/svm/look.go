@@ -1,15 +1,36 @@
 package svm
 
 import (
+	"errors"
 	"fmt"
 
 	driver "github.com/pumice-gpu/pumice/kernel/amdgpu/svm"
 	"github.com/pumice-gpu/pumice/kernel/mm"
+	"github.com/pumice-gpu/pumice/kernel/svmsim"
 )
 
 // expect compares the machine with what a step says of it.
 func (r *runner) expect(s *Step, p *proc) error {
 	switch s.op {
+	case opExpectCount:
+		if n := r.seen[s.name]; n != s.n {
+			return fmt.Errorf("there were %d", n)
+		}
+	case opExpectQueue:
+		q := p.queues[s.name]
+		if q == nil {
+			return errNoQueue
+		}
+		var fault *svmsim.GPUFault
+		state := "running"
+		if errors.As(q.Err, &fault) {
+			state = "faulted"
+		} else if q.Err != nil {
+			state = "evicted"
+		}
+		if state != s.other {
+			return fmt.Errorf("it is %s (%v)", state, q.Err)
+		}
 	case opExpectEvent, opExpectNoEvent:
 		if n := r.seen[s.name]; (n > 0) != (s.op == opExpectEvent) {
 			return fmt.Errorf("there were %d", n)

@@ -4,10 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
-
-	driver "github.com/pumice-gpu/pumice/kernel/amdgpu/svm"
-	"github.com/pumice-gpu/pumice/kernel/mm"
 )
 
 // Limits of a scenario, so that a mistyped number is an error and not an hour.
@@ -24,15 +20,64 @@ const (
 type SyntaxError struct {
 	File string
 	Line int
-	Word string
+	Col  int    // of Word, in bytes from 1; where the line ends if a word is missing; 0 is the whole line
+	Word string // "" for one that is missing
 	Msg  string
 }
 
 func (e *SyntaxError) Error() string {
-	if e.Word == "" {
-		return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Msg)
+	at := fmt.Sprintf("%s:%d", e.File, e.Line)
+	if e.Col > 0 {
+		at += fmt.Sprintf(":%d", e.Col)
 	}
-	return fmt.Sprintf("%s:%d: %q: %s", e.File, e.Line, e.Word, e.Msg)
+	if e.Word == "" {
+		return at + ": " + e.Msg
+	}
+	return fmt.Sprintf("%s: %q: %s", at, e.Word, e.Msg)
+}
+
+// word is a word of a line and the column where it begins.
+type word struct {
+	text string
+	col  int
+}
+
+// fields cuts a line into words. At a # outside of quotes the comment begins.
+func fields(line string) (out []word) {
+	start, quoted := -1, false
+	for i := range len(line) {
+		c := line[i]
+		switch {
+		case c == '"':
+			quoted = !quoted
+		case c == '#' && !quoted:
+			line = line[:i]
+		}
+		if c == ' ' || c == '\t' || c == '\r' || i >= len(line) {
+			if start >= 0 {
+				out = append(out, word{line[start:min(i, len(line))], start + 1})
+			}
+			start = -1
+			if i >= len(line) {
+				return out
+			}
+		} else if start < 0 {
+			start = i
+		}
+	}
+	if start >= 0 {
+		out = append(out, word{line[start:], start + 1})
+	}
+	return out
+}
+
+// join is words as a line has them, with a blank between two.
+func join(words []word) string {
+	var s []string
+	for _, w := range words {
+		s = append(s, w.text)
+	}
+	return strings.Join(s, " ")
 }
 
 // parser goes through lines; a line's words are taken from the left.
@@ -40,17 +85,21 @@ type parser struct {
 	sc    *Scenario
 	lines []string
 	line  int // 1-based number of the current line
-	words []string
-	last  string // the word taken last, for messages
+	words []word
+	last  word // taken last, for messages
+	eol   word // what stands for a word that is missing
 	procs map[string]bool
-	kids  map[string]string // forked children and their parents: no GPU driver follows them
-	next  uint64            // where the next mapping without an address goes
-	steps int
+	// queues and events by process and name
+	queues, events map[string]bool
+	kids           map[string]string // forked children and their parents: no GPU driver follows them
+	next           uint64            // where the next mapping without an address goes
+	steps          int
 }
 
 // Parse reads a scenario; name is for messages. The error is a *SyntaxError.
 func Parse(name, text string) (*Scenario, error) {
 	p := &parser{sc: &Scenario{Name: name, Config: defaultConfig(), Source: text}, lines: strings.Split(text, "\n"), procs: map[string]bool{},
+		queues: map[string]bool{}, events: map[string]bool{},
 		kids: map[string]string{}, next: 0x10000000}
 	if t, ok := strings.CutPrefix(strings.TrimSpace(p.lines[0]), "#"); ok {
 		p.sc.Title = strings.TrimSpace(t)
@@ -64,16 +113,17 @@ func Parse(name, text string) (*Scenario, error) {
 }
 
 func (p *parser) errorf(format string, args ...any) error {
-	return &SyntaxError{p.sc.Name, p.line, p.last, fmt.Sprintf(format, args...)}
+	return &SyntaxError{p.sc.Name, p.line, p.last.col, p.last.text, fmt.Sprintf(format, args...)}
 }
 
 // read moves to the next line that has words; false at the end.
 func (p *parser) read() bool {
 	for p.line < len(p.lines) {
-		l, _, _ := strings.Cut(p.lines[p.line], "#")
+		p.words = fields(p.lines[p.line])
 		p.line++
-		if p.words = strings.Fields(l); len(p.words) > 0 {
-			p.last = ""
+		if len(p.words) > 0 {
+			w := p.words[len(p.words)-1]
+			p.last, p.eol = word{}, word{col: w.col + len(w.text)}
 			return true
 		}
 	}
@@ -83,19 +133,19 @@ func (p *parser) read() bool {
 // word takes the next word, "" when there is none.
 func (p *parser) word() string {
 	if len(p.words) == 0 {
-		p.last = ""
+		p.last = p.eol
 		return ""
 	}
 	p.last = p.words[0]
 	p.words = p.words[1:]
-	return p.last
+	return p.last.text
 }
 
 func (p *parser) peek() string {
 	if len(p.words) == 0 {
 		return ""
 	}
-	return p.words[0]
+	return p.words[0].text
 }
 
 // accept takes the next word if it is w.
@@ -135,7 +185,7 @@ func (p *parser) block(depth int) ([]*Step, error) {
 		if p.steps++; p.steps > maxSteps {
 			return nil, p.errorf("more than %d steps", maxSteps)
 		}
-		s := &Step{Line: p.line, Text: strings.Join(p.words, " "), gpu: -1}
+		s := &Step{Line: p.line, Text: join(p.words), gpu: -1}
 		keep, err := p.step(s, depth)
 		if err != nil {
 			return nil, err
@@ -145,7 +195,7 @@ func (p *parser) block(depth int) ([]*Step, error) {
 		}
 	}
 	if depth > 0 {
-		p.line, p.last = begin, ""
+		p.line, p.last = begin, word{}
 		return nil, p.errorf("the block is not closed")
 	}
 	return steps, nil
@@ -176,29 +226,35 @@ func (p *parser) step(s *Step, depth int) (keep bool, err error) {
 			return true, p.nested(s, w, depth)
 		case "expect":
 			if p.accept("failure") {
-				p.sc.Fails = strings.Trim(strings.Join(p.words, " "), `"`)
+				p.sc.Fails = strings.Trim(join(p.words), `"`)
 				if p.sc.Fails == "" {
 					return false, p.errorf("what failure?")
 				}
 				return false, nil
 			}
-			return true, p.look(s)
+			if err := p.look(s); err != nil {
+				return false, err
+			}
+			return true, p.end()
 		default:
-			return false, p.errorf("is not a step; see `pumice svm help`")
+			return false, p.errorf("is no step; there are: %s", strings.Join(stepNames(), ", "))
 		}
 	}
 	if p.accept("expect") {
 		if len(p.words) == 0 {
-			return false, p.errorf("expect what?")
+			p.word()
+			return false, p.errorf("a value, an error name or fault belongs here")
 		}
-		s.expect = strings.Split(strings.Join(p.words, ""), "|")
-		for _, e := range s.expect {
-			if _, err := strconv.ParseUint(e, 0, 64); err != nil && errorNames[e] == nil && e != "fault" {
-				p.last = e
-				return false, p.errorf("is neither a value nor an error name")
+		for p.word() != "" {
+			for e := range strings.SplitSeq(p.last.text, "|") {
+				if _, err := strconv.ParseUint(e, 0, 64); err != nil && errorNames[e] == nil && e != "fault" && e != "" {
+					return false, p.errorf("is neither a value nor an error name; there are: fault, %s", strings.Join(errorList(), ", "))
+				}
+				if e != "" {
+					s.expect = append(s.expect, e)
+				}
 			}
 		}
-		p.words = nil
 	}
 	return true, p.end()
 }
@@ -234,388 +290,4 @@ func (p *parser) nested(s *Step, w string, depth int) (err error) {
 	}
 	s.body, err = p.block(depth + 1)
 	return err
-}
-
-func (p *parser) number(limit int) (int, error) {
-	n, err := strconv.ParseUint(p.word(), 0, 32)
-	if err != nil || n > uint64(limit) {
-		return 0, p.errorf("a number from 0 to %d belongs here", limit)
-	}
-	return int(n), nil
-}
-
-func gpuIndex(w string) (int, bool) {
-	d, ok := strings.CutPrefix(w, "gpu")
-	if !ok {
-		return 0, false
-	}
-	n, err := strconv.Atoi(d)
-	return n, err == nil && n >= 0
-}
-
-func (p *parser) checkGPU(n int) (int, error) {
-	if n >= p.sc.Config.GPUs {
-		return 0, p.errorf("the machine has %d GPUs", p.sc.Config.GPUs)
-	}
-	return n, nil
-}
-
-// onGPU reads "on gpuN" if it is there.
-func (p *parser) onGPU(s *Step) (err error) {
-	if !p.accept("on") {
-		return nil
-	}
-	n, ok := gpuIndex(p.word())
-	if !ok {
-		return p.errorf("the name of a GPU belongs here (gpu0)")
-	}
-	s.gpu, err = p.checkGPU(n)
-	return err
-}
-
-// process reads the name of one that exists. driven says that the step needs the GPU driver, which a forked child has not.
-func (p *parser) process(s *Step, driven bool) error {
-	s.process = p.word()
-	if !p.procs[s.process] {
-		return p.errorf("there is no such process")
-	}
-	if driven && p.kids[s.process] != "" {
-		return p.errorf("is a forked child: the GPU driver does not follow it")
-	}
-	return nil
-}
-
-// addr reads an address: a number or NAME[PAGE], and +BYTES.
-func (p *parser) addr(process, w string) (at uint64, m *Mapping, err error) {
-	base, off, plus := strings.Cut(w, "+")
-	var add uint64
-	if plus {
-		if add, err = strconv.ParseUint(off, 0, 46); err != nil {
-			return 0, nil, p.errorf("what follows + is a number of bytes")
-		}
-	}
-	name, index, bracket := strings.Cut(base, "[")
-	if at, err = strconv.ParseUint(name, 0, 46); err != nil {
-		if m = p.mapping(process, name); m == nil {
-			return 0, nil, p.errorf("is neither an address nor the name of a mapping of %s", process)
-		}
-		at = m.Start
-	}
-	if bracket {
-		index, ok := strings.CutSuffix(index, "]")
-		n, err := strconv.ParseUint(index, 0, 32)
-		if !ok || err != nil {
-			return 0, nil, p.errorf("in brackets belongs a page number")
-		}
-		add += n << mm.PageShift
-	}
-	if bracket || plus {
-		m = nil
-	}
-	return at + add, m, nil
-}
-
-func (p *parser) mapping(process, name string) *Mapping {
-	if parent := p.kids[process]; parent != "" {
-		process = parent
-	}
-	for i := len(p.sc.Names) - 1; i >= 0; i-- {
-		if m := &p.sc.Names[i]; m.Process == process && m.Name == name {
-			return m
-		}
-	}
-	return nil
-}
-
-// rng reads a range: an address and a size, or the name of a mapping. one accepts an address alone, for its page.
-func (p *parser) rng(s *Step, one bool) error {
-	at, m, err := p.addr(s.process, p.word())
-	if err != nil {
-		return err
-	}
-	s.start = at
-	if n, err := strconv.ParseUint(p.peek(), 0, 32); err == nil && len(p.words) > 1 && strings.HasPrefix(p.words[1], "page") {
-		p.word()
-		if n == 0 || n > maxPages {
-			return p.errorf("a size from 1 to %d pages belongs here", maxPages)
-		}
-		p.word()
-		s.size = n << mm.PageShift
-		return nil
-	}
-	switch {
-	case m != nil:
-		s.size = m.Pages << mm.PageShift
-	case one:
-		s.start &^= mm.PageSize - 1
-		s.size = mm.PageSize
-	default:
-		return p.errorf("a size must follow (4 pages)")
-	}
-	return nil
-}
-
-func parseRights(w string) (mm.Prot, bool) {
-	p, ok := map[string]mm.Prot{"none": 0, "r": mm.ProtRead, "ro": mm.ProtRead, "rw": mm.ProtRead | mm.ProtWrite, "rx": mm.ProtRead | mm.ProtExec,
-		"rwx": mm.ProtRead | mm.ProtWrite | mm.ProtExec}[w]
-	return p, ok
-}
-
-var kinds = map[string]mm.Kind{"anon": mm.Anon, "heap": mm.Heap, "stack": mm.Stack, "file": mm.File, "io": mm.IO}
-
-func (p *parser) rights(s *Step) (err error) {
-	prot, ok := parseRights(p.word())
-	if !ok {
-		return p.errorf("rights belong here: none, r, rw, rx or rwx")
-	}
-	s.prot = prot
-	return nil
-}
-
-// statements are the steps that are named by their first word.
-var statements map[string]func(*parser, *Step) error
-
-func init() {
-	onRange := func(o op, driven bool) func(*parser, *Step) error {
-		return func(p *parser, s *Step) error {
-			s.op = o
-			if err := p.process(s, driven); err != nil {
-				return err
-			}
-			return p.rng(s, false)
-		}
-	}
-	statements = map[string]func(*parser, *Step) error{
-		"process": func(p *parser, s *Step) error {
-			s.op, s.process = opProcess, p.word()
-			return p.newProcess(s.process)
-		},
-		"exit": func(p *parser, s *Step) error {
-			s.op = opExit
-			return p.process(s, false)
-		},
-		"fork": func(p *parser, s *Step) error {
-			s.op = opFork
-			if err := p.process(s, false); err != nil {
-				return err
-			}
-			s.name = p.word()
-			if err := p.newProcess(s.name); err != nil {
-				return err
-			}
-			p.kids[s.name] = s.process
-			return nil
-		},
-		"map":      (*parser).mapStep,
-		"munmap":   onRange(opMunmap, false),
-		"dontneed": onRange(opDontNeed, false),
-		"reclaim":  onRange(opReclaim, false),
-		"reset": func(p *parser, s *Step) error {
-			if err := onRange(opReset, true)(p, s); err != nil {
-				return err
-			}
-			return p.onGPU(s)
-		},
-		"mprotect": func(p *parser, s *Step) error {
-			if err := onRange(opMprotect, false)(p, s); err != nil {
-				return err
-			}
-			return p.rights(s)
-		},
-		"set": func(p *parser, s *Step) error {
-			if err := onRange(opSet, true)(p, s); err != nil {
-				return err
-			}
-			if err := p.attributes(s); err != nil {
-				return err
-			}
-			return p.onGPU(s)
-		},
-		"prefetch": func(p *parser, s *Step) error {
-			if err := onRange(opPrefetch, true)(p, s); err != nil {
-				return err
-			}
-			if err := p.want("to"); err != nil {
-				return err
-			}
-			w := p.word()
-			if w == "system" {
-				s.gpu, s.value = 0, uint64(driver.LocSysmem)
-				return nil
-			}
-			n, ok := gpuIndex(w)
-			if !ok {
-				return p.errorf("system or the name of a GPU belongs here")
-			}
-			s.value = 1
-			var err error
-			s.gpu, err = p.checkGPU(n)
-			return err
-		},
-		"cpu": (*parser).access,
-		"pressure": func(p *parser, s *Step) (err error) {
-			s.op = opPressure
-			if err := p.gpuWord(s); err != nil {
-				return err
-			}
-			if s.n, err = p.number(maxPages); err != nil {
-				return err
-			}
-			return p.pagesWord()
-		},
-		"relax": func(p *parser, s *Step) error {
-			s.op = opRelax
-			return p.gpuWord(s)
-		},
-		"sleep": func(p *parser, s *Step) (err error) {
-			s.op = opSleep
-			s.wait, err = time.ParseDuration(p.word())
-			if err != nil || s.wait < 0 || s.wait > time.Hour {
-				return p.errorf("a time such as 5ms belongs here")
-			}
-			return nil
-		},
-		"settle": func(p *parser, s *Step) error {
-			s.op = opSettle
-			return nil
-		},
-	}
-}
-
-func (p *parser) gpuWord(s *Step) (err error) {
-	n, ok := gpuIndex(p.word())
-	if !ok {
-		return p.errorf("the name of a GPU belongs here (gpu0)")
-	}
-	s.gpu, err = p.checkGPU(n)
-	return err
-}
-
-func (p *parser) pagesWord() error {
-	if w := p.word(); w != "page" && w != "pages" {
-		return p.errorf("pages belongs here")
-	}
-	return nil
-}
-
-func (p *parser) newProcess(name string) error {
-	if name == "" || strings.ContainsAny(name, "[]+{}|") {
-		return p.errorf("a process needs a name")
-	}
-	if p.procs[name] {
-		return p.errorf("there is a process of that name")
-	}
-	p.procs[name] = true
-	return nil
-}
-
-func (p *parser) mapStep(s *Step) (err error) {
-	s.op = opMap
-	if err := p.process(s, false); err != nil {
-		return err
-	}
-	s.name = p.word()
-	if _, err := strconv.ParseUint(s.name, 0, 64); err == nil || s.name == "" || strings.ContainsAny(s.name, "[]+{}|") {
-		return p.errorf("a mapping needs a name")
-	}
-	if s.n, err = p.number(maxPages); err != nil {
-		return err
-	}
-	if s.n == 0 {
-		return p.errorf("a mapping has at least one page")
-	}
-	if err := p.pagesWord(); err != nil {
-		return err
-	}
-	s.size = uint64(s.n) << mm.PageShift
-	s.start = p.next
-	if p.accept("at") {
-		if s.start, _, err = p.addr(s.process, p.word()); err != nil {
-			return err
-		}
-		if s.start&(mm.PageSize-1) != 0 || s.start == 0 || s.start+s.size > maxAddr {
-			return p.errorf("a mapping begins at a page (4096 bytes), not at 0, and ends below %#x", uint64(maxAddr))
-		}
-	}
-	p.next = max(p.next, (s.start+s.size+1<<24-1)&^(1<<24-1))
-	if err := p.rights(s); err != nil {
-		return err
-	}
-	s.kind = kinds[s.name]
-	if k, ok := strings.CutPrefix(p.peek(), "kind="); ok {
-		p.word()
-		if s.kind, ok = kinds[k]; !ok {
-			return p.errorf("is no kind of mapping; there are: anon, heap, stack, file, io")
-		}
-	}
-	p.sc.Names = append(p.sc.Names, Mapping{s.process, s.name, s.start, uint64(s.n)})
-	return nil
-}
-
-// access reads "P load ADDR" or "P store ADDR VALUE".
-func (p *parser) access(s *Step) (err error) {
-	if err := p.process(s, s.gpu >= 0); err != nil {
-		return err
-	}
-	switch p.word() {
-	case "load":
-		s.op = opLoad
-	case "store":
-		s.op = opStore
-	default:
-		return p.errorf("load or store belongs here")
-	}
-	if s.start, _, err = p.addr(s.process, p.word()); err != nil {
-		return err
-	}
-	if s.start&7 != 0 {
-		return p.errorf("an access is to 8 aligned bytes")
-	}
-	if s.op == opStore {
-		if s.value, err = strconv.ParseUint(p.word(), 0, 64); err != nil {
-			return p.errorf("the value to store belongs here")
-		}
-	}
-	return nil
-}
-
-// attrKeys are the attributes by name.
-var attrKeys = map[string]driver.AttrType{"preferred": driver.AttrPreferredLoc, "prefetch": driver.AttrPrefetchLoc, "access": driver.AttrAccess,
-	"granularity": driver.AttrGranularity, "host": driver.AttrHostAccess, "coherent": driver.AttrCoherent, "ext-coherent": driver.AttrExtCoherent,
-	"hive": driver.AttrHiveLocal, "gpu-ro": driver.AttrGPURO, "gpu-exec": driver.AttrGPUExec, "read-mostly": driver.AttrGPUReadMostly}
-
-// attrValues are the names of values.
-var attrValues = map[string]map[string]uint32{
-	"preferred": {"system": driver.LocSysmem, "vram": 1, "undefined": driver.LocUndefined},
-	"prefetch":  {"system": driver.LocSysmem, "vram": 1, "undefined": driver.LocUndefined},
-	"access":    {"none": driver.AccessNone, "inplace": driver.AccessInPlace, "migrate": driver.AccessAllowMigrate},
-}
-
-// attributes reads KEY=VALUE words.
-func (p *parser) attributes(s *Step) error {
-	for {
-		key, value, ok := strings.Cut(p.peek(), "=")
-		if !ok {
-			break
-		}
-		p.word()
-		t, ok := attrKeys[key]
-		if !ok {
-			return p.errorf("is no attribute; there are: access, preferred, prefetch, granularity, host, coherent, ext-coherent, hive, gpu-ro, gpu-exec, read-mostly")
-		}
-		v, ok := attrValues[key][value]
-		if !ok {
-			n, err := strconv.ParseUint(value, 0, 32)
-			if err != nil {
-				return p.errorf("the value of %s is not one that it can have", key)
-			}
-			v = uint32(n)
-		}
-		s.attrs = append(s.attrs, driver.Attr{Type: t, Value: v})
-	}
-	if len(s.attrs) == 0 {
-		p.last = p.peek()
-		return p.errorf("attributes belong here (access=migrate)")
-	}
-	return nil
 }

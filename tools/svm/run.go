@@ -122,6 +122,8 @@ type proc struct {
 	space  *sim.Space
 	p      *svmsim.Process
 	exited bool
+	queues map[string]*svmsim.Queue
+	events map[string]*svmsim.Event
 }
 
 // runner is one run.
@@ -132,8 +134,9 @@ type runner struct {
 	sim   *sched.Sim
 	m     *svmsim.Machine
 	procs []*proc
-	held  map[int][]*ttm.BO // buffers of pressure, by GPU
-	seen  map[string]int    // events by name
+	held  map[int][]*ttm.BO        // buffers of pressure, by GPU
+	fails map[svmsim.FailPoint]int // uses until one fails; 0: none does
+	seen  map[string]int           // events by name
 	res   *Result
 	child int // numbers tasks
 	done  int // steps executed
@@ -214,9 +217,10 @@ func firstLine(err error) string {
 
 // main is the first task of the run.
 func (r *runner) main() {
-	r.held, r.seen = map[int][]*ttm.BO{}, map[string]int{}
+	r.held, r.seen, r.fails = map[int][]*ttm.BO{}, map[string]int{}, map[svmsim.FailPoint]int{}
 	c := svmsim.Config{Engine: r.cfg.Engine, GPUs: r.cfg.GPUs, VRAM: uint64(r.cfg.VRAM) << mm.PageShift, RAM: r.cfg.RAM, XNACK: r.cfg.XNACK, Policy: r.cfg.Policy,
-		SameHive: r.cfg.Hive, Notifier: r.cfg.Window << mm.PageShift, Event: r.event}
+		SameHive: r.cfg.Hive, Notifier: r.cfg.Window << mm.PageShift, Event: r.event, Fail: r.failsNow,
+		Pinned: uint64(r.cfg.Pinned) << mm.PageShift}
 	_ = r.cfg.mistakes(&c) // they were looked at before
 	for _, n := range r.cfg.Chunks {
 		c.Chunks = append(c.Chunks, n<<mm.PageShift)
@@ -224,6 +228,19 @@ func (r *runner) main() {
 	r.m = svmsim.New(r.sim, c)
 	r.steps(r.sc.Steps)
 	r.end()
+}
+
+// failsNow says whether this use of a place that can fail is the one that a scenario wants to fail.
+func (r *runner) failsNow(p svmsim.FailPoint) bool {
+	if r.fails[p] == 0 {
+		return false
+	}
+	r.fails[p]--
+	if r.fails[p] > 0 {
+		return false
+	}
+	r.frame("event", p.String()+" fails", "", 0)
+	return true
 }
 
 // event is called by the drivers, under whatever locks they hold.
@@ -360,9 +377,19 @@ func (r *runner) step(s *Step) {
 	}
 }
 
+// errorList are the names in order.
+func errorList() []string {
+	var out []string
+	for n := range errorNames {
+		out = append(out, n)
+	}
+	sort.Strings(out)
+	return out
+}
+
 // errorNames are what "expect" may ask for, besides values and "fault".
 var errorNames = map[string]error{"EACCES": syscall.EACCES, "EAGAIN": mm.EAGAIN, "EBUSY": mm.EBUSY, "EFAULT": mm.EFAULT, "EINVAL": mm.EINVAL, "ENOENT": mm.ENOENT,
-	"ENOMEM": mm.ENOMEM, "EOPNOTSUPP": mm.EOPNOTSUPP, "EPERM": mm.EPERM, "SIGSEGV": mm.ErrSIGSEGV, "SIGBUS": mm.ErrSIGBUS}
+	"ENOMEM": mm.ENOMEM, "EOPNOTSUPP": mm.EOPNOTSUPP, "EPERM": mm.EPERM, "exited": errGone, "ETIME": mm.ETIME, "SIGSEGV": mm.ErrSIGSEGV, "SIGBUS": mm.ErrSIGBUS}
 
 func errorText(err error) string {
 	var f *svmsim.GPUFault
@@ -421,7 +448,7 @@ func (r *runner) do(s *Step) (value uint64, err error) {
 	case opProcess:
 		p, err := r.m.NewProcess(s.process)
 		if err == nil {
-			r.procs = append(r.procs, &proc{name: s.process, space: p.Space, p: p})
+			r.procs = append(r.procs, &proc{name: s.process, space: p.Space, p: p, queues: map[string]*svmsim.Queue{}, events: map[string]*svmsim.Event{}})
 		}
 		return 0, err
 	case opSleep:
@@ -438,7 +465,10 @@ func (r *runner) do(s *Step) (value uint64, err error) {
 	case opRelax:
 		r.relax(s.gpu)
 		return 0, nil
-	case opExpectEvent, opExpectNoEvent:
+	case opFail:
+		r.fails[svmsim.FailPoint(s.value)] = s.n + 1
+		return 0, nil
+	case opExpectEvent, opExpectNoEvent, opExpectCount:
 		return 0, r.expect(s, nil)
 	}
 	p := r.proc(s.process)
@@ -448,6 +478,11 @@ func (r *runner) do(s *Step) (value uint64, err error) {
 	switch s.op {
 	case opExit:
 		r.exit(p)
+	case opKill:
+		p.exited = true
+		p.p.Kill()
+	case opQueue, opDestroy, opSubmit, opDoorbell, opEvent, opWait:
+		return 0, r.queue(p, s)
 	case opFork:
 		r.procs = append(r.procs, &proc{name: s.name, space: p.space.Fork(s.name)})
 	case opMap:
@@ -507,6 +542,57 @@ func (r *runner) access(p *proc, s *Step) (v uint64, err error) {
 		v = s.value
 	}
 	return v, err
+}
+
+var (
+	errNoQueue = errors.New("the queue was never made")
+	errNoEvent = errors.New("the event was never made")
+)
+
+// queue does a step that concerns a user queue or an event.
+func (r *runner) queue(p *proc, s *Step) error {
+	tell := func(what string) { r.frame("event", p.name+" "+s.name+": "+what, "", 0) }
+	switch s.op {
+	case opQueue:
+		q, err := p.p.NewQueue(s.gpu, s.start)
+		if err == nil {
+			q.Observe = tell
+			p.queues[s.name] = q
+		}
+		return err
+	case opEvent:
+		e := p.p.NewEvent()
+		e.Observe = tell
+		p.events[s.name] = e
+		return nil
+	case opWait:
+		e := p.events[s.name]
+		if e == nil {
+			return errNoEvent
+		}
+		return e.Wait(s.wait)
+	}
+	q := p.queues[s.name]
+	if q == nil {
+		return errNoQueue
+	}
+	switch s.op {
+	case opDestroy:
+		q.Close()
+	case opDoorbell:
+		q.Doorbell()
+	case opSubmit:
+		id := 0
+		if s.other != "" {
+			e := p.events[s.other]
+			if e == nil {
+				return errNoEvent
+			}
+			id = e.ID
+		}
+		return q.Submit(s.start, s.value, id)
+	}
+	return nil
 }
 
 // settleTime bounds how long settle waits.

@@ -38,6 +38,7 @@ type Config struct {
 	Policy  driver.EvictPolicy
 	Hive    bool     // GPUs reach each other's memory
 	Chunks  []uint64 // sizes of ranges; of the kfd engine the first, what moves together
+	Pinned  int      // what may be registered with XNACK off and the kfd engine; 0: no limit
 	Window  uint64   // addresses that one notifier watches; of the kfd engine the longest range
 	Mistake []string
 }
@@ -84,6 +85,9 @@ func (c Config) String() string {
 	}
 	s := fmt.Sprintf("engine=%s gpus=%d vram=%d ram=%d xnack=%s policy=%s hive=%s chunks=%s window=%d", engine, c.GPUs, c.VRAM, c.RAM, onOff[c.XNACK], policy,
 		onOff[c.Hive], joinUints(c.Chunks), c.Window)
+	if c.Pinned > 0 {
+		s += fmt.Sprintf(" pinned=%d", c.Pinned)
+	}
 	for _, m := range c.Mistake {
 		s += " mistake=" + m
 	}
@@ -122,6 +126,14 @@ const (
 	opRelax
 	opSleep
 	opSettle
+	opKill
+	opFail
+	opQueue
+	opDestroy
+	opSubmit
+	opDoorbell
+	opEvent
+	opWait
 	opParallel
 	opTask
 	opRepeat
@@ -133,6 +145,8 @@ const (
 	opExpectQueues
 	opExpectEvent
 	opExpectNoEvent
+	opExpectCount
+	opExpectQueue
 )
 
 // Step is one line.
@@ -142,7 +156,8 @@ type Step struct {
 
 	op      op
 	process string
-	name    string // child, mapping, task, event, place
+	name    string // child, mapping, task, event, place, queue
+	other   string // event of a packet, state of a queue
 	gpu     int    // -1: all GPUs, or the CPU
 	start   uint64 // bytes
 	size    uint64
