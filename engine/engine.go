@@ -46,6 +46,30 @@ type Holder interface {
 	Release()
 }
 
+// Batcher is a Worker that runs many waves of a dispatch in one go, when their code allows it. It is used between Hold and Release.
+type Batcher interface {
+	// RunBatch runs waves of b in order, those of the first work-group, then those of the next, and returns how many have ended.
+	// Of the rest no instruction has been executed; the first of them did not fit, or its turn was over.
+	RunBatch(b *Batch) (done int)
+}
+
+// Batch is a run of work-groups that differ in their id's first component only. All lanes of their waves are active.
+type Batch struct {
+	// W is set up as the first wave of the first group, but for its VGPRs. Its scalar registers and LDS pointer are those of the
+	// others too, except for X and the numbers that only a trap handler looks at (TTMP). Afterwards it holds nothing.
+	W      *wave.Wave
+	Groups int
+	Waves  int          // of a group
+	X      []int        // scalar registers that are one more in each group
+	Items  []ItemSeries // of the work-item id registers from v0 on
+}
+
+// ItemSeries says how a register starts out: First[w] in lane 0 of wave w, Step more in each lane.
+type ItemSeries struct {
+	First []uint32
+	Step  uint32
+}
+
 // Stats counts what an Engine did.
 type Stats struct {
 	FuncsLifted   uint64

@@ -35,6 +35,7 @@ type dispatch struct {
 	user       []uint32 // user SGPRs, the same for all waves
 	proto      [isa.NumSRegs]uint32
 	ids        itemIDs // of a full work-group
+	batch      batchPlan
 	mode       uint32
 	status     uint32
 	private    uint32
@@ -190,6 +191,7 @@ func (k *dispatch) start(index, entry uint64, grid, wg [3]uint32) {
 		LDS: uint32(k.lds), Private: k.private, Lanes: k.lanes, VGPRs: k.nvgpr + k.nacc, Waves: k.total * uint64(k.waves), Begin: k.packet.start,
 	}
 	k.ids = *newItemIDs(k, wg)
+	k.batch = newBatchPlan(k)
 	q.pending = append(q.pending, k)
 	if h := d.cfg.Hooks.DispatchBegin; h != nil {
 		h(&k.DispatchInfo)

@@ -35,6 +35,7 @@ type group struct {
 	size    [3]uint32 // smaller than the dispatch's at the edges of the grid
 	scratch []int32   // slot of each wave
 	fresh   bool      // registers are to be set up
+	skip    int       // waves that have ended before the launch: a batch ran them
 	used    bool      // block is of this dispatch already: what never changes is in place
 	edge    *itemIDs  // of the last smaller size
 
@@ -65,6 +66,9 @@ func (g *group) turn(e engine.Worker) outcome {
 	h.worker, _ = e.(engine.Holder)
 	defer h.drop()
 	for {
+		if g.fresh && g.batch(e, &h) {
+			return groupFinished
+		}
 		o := g.once(e, &h)
 		if o != groupFinished {
 			return o

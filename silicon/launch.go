@@ -33,7 +33,11 @@ func (g *group) launch() {
 		}
 		ids = g.edge
 	}
-	for i := range g.n {
+	for i := range g.skip {
+		g.states[i] = waveEnded
+	}
+	g.live -= g.skip
+	for i := g.skip; i < g.n; i++ {
 		w := &g.waves[i]
 		g.states[i] = waveReady
 		w.PC, w.Resume = k.Entry, 0
@@ -42,6 +46,7 @@ func (g *group) launch() {
 		w.SetEXEC(^uint64(0) >> (64 - lanes))
 		ids.copy(w)
 	}
+	g.skip = 0
 }
 
 // bind lays the waves' states out in the block, zeroed.

@@ -34,6 +34,7 @@ type Slot int
 const (
 	SlotInterp Slot = iota
 	SlotJIT
+	SlotStream
 	numSlots
 )
 

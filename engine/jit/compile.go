@@ -24,6 +24,7 @@ type Program struct {
 	ID      uint32 // of a sampler's, or 0
 	nvgpr   int    // registers it needs
 	loops   int    // blocks that run strip after strip
+	*Stream        // of a stream
 	// slots tells where each value lives that a helper operation reads or writes.
 	slots []*helperInfo // by ir.ID; nil for others
 }
@@ -222,24 +223,7 @@ func (c *compiler) compile(f *ir.Func) (*Program, error) {
 	if f.Lanes != 32 && f.Lanes != 64 {
 		return nil, &ErrUnsupported{fmt.Sprintf("%d lanes", f.Lanes)}
 	}
-	c.f, c.lanes, c.strips = f, f.Lanes, f.Lanes/16
-	c.a.Reset()
-	c.p = &Program{Func: f, slots: make([]*helperInfo, len(f.Values)), MXCSR: 0x1f80}
-	c.arena.reset()
-	c.rooms = rooms{}
-	if cap(c.vals) < len(f.Values) {
-		c.vals = make([]value, len(f.Values))
-	}
-	c.n = len(f.Values)
-	c.vals = c.vals[:c.n]
-	if cap(c.over) < c.n {
-		c.over = make([]*ir.Value, c.n)
-	}
-	c.over = c.over[:c.n]
-	clear(c.over)
-	c.labels = c.labels[:0]
-	c.tails = c.tails[:0]
-	c.frameMax = c.frameStart()
+	c.begin(f)
 	for range f.Blocks {
 		c.labels = append(c.labels, c.a.NewLabel())
 	}
@@ -273,6 +257,28 @@ func (c *compiler) compile(f *ir.Func) (*Program, error) {
 	}
 	c.p.Frame = int(c.frameMax)
 	return c.p, nil
+}
+
+// begin makes c ready for f.
+func (c *compiler) begin(f *ir.Func) {
+	c.f, c.lanes, c.strips = f, f.Lanes, f.Lanes/16
+	c.a.Reset()
+	c.p = &Program{Func: f, slots: make([]*helperInfo, len(f.Values)), MXCSR: 0x1f80}
+	c.arena.reset()
+	c.rooms = rooms{}
+	if cap(c.vals) < len(f.Values) {
+		c.vals = make([]value, len(f.Values))
+	}
+	c.n = len(f.Values)
+	c.vals = c.vals[:c.n]
+	if cap(c.over) < c.n {
+		c.over = make([]*ir.Value, c.n)
+	}
+	c.over = c.over[:c.n]
+	clear(c.over)
+	c.labels = c.labels[:0]
+	c.tails = c.tails[:0]
+	c.frameMax = c.frameStart()
 }
 
 // block compiles one block.
@@ -371,6 +377,15 @@ func (c *compiler) v(id ir.ID) *ir.Value {
 		return o
 	}
 	return &c.f.Values[id]
+}
+
+// replace changes value id.
+func (c *compiler) replace(id ir.ID, v *ir.Value) {
+	if int(id) >= c.n {
+		c.own[int(id)-c.n] = v
+		return
+	}
+	c.over[id] = v
 }
 
 // add makes a value of the compiler's own.

@@ -153,7 +153,8 @@ type Worker struct {
 	plain engine.Worker // for functions that did not compile
 	held  *mem.Space    // by Hold
 
-	recent [64]recent // by PC
+	recent  [64]recent // by PC
+	batched batched
 }
 
 // recent is where a run began a moment ago: after a barrier, or in the next wave, it begins there again.

@@ -58,6 +58,13 @@ func (c *compiler) sload(id ir.ID, v *ir.Value) {
 	if n := int32(v.Imm); n != 0 {
 		a.AluI(x86.ADD, 8, x86.R(x86.R8), n)
 	}
+	c.sloadAt(id, v, slow)
+	a.Bind(done)
+}
+
+// sloadAt is the scalar load at address R8; what is not in one known page goes to slow.
+func (c *compiler) sloadAt(id ir.ID, v *ir.Value, slow x86.Label) {
+	a := &c.a
 	a.AluI(x86.AND, 8, x86.R(x86.R8), -4)
 	a.G(x86.MOV, 4, x86.RCX, x86.R(x86.R8))
 	a.AluI(x86.AND, 4, x86.R(x86.RCX), mem.PageSize-1)
@@ -78,7 +85,6 @@ func (c *compiler) sload(id ir.ID, v *ir.Value) {
 		c.gout(id, i, x86.RAX)
 		off += int32(size)
 	}
-	a.Bind(done)
 }
 
 // canGlobal tells whether global knows the access.

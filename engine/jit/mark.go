@@ -33,6 +33,8 @@ type marker struct {
 	cur ir.ID  // operation being emitted
 	pc  uint32 // that the frame holds here, when known
 	ok  bool
+
+	envSet bool // of a stream: an operation has set its environment
 }
 
 // startMarks begins a compilation.

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/pumice-gpu/pumice/engine/ir"
+	"github.com/pumice-gpu/pumice/engine/mem"
 	"github.com/pumice-gpu/pumice/engine/wave"
 )
 
@@ -206,8 +207,12 @@ func (o *oracle) at(v *ir.Value, l int) []byte {
 		return o.lds[a : a+n]
 	}
 	var b []byte
-	p, _, _, _ := o.w.Space.Translate(a, 1)
-	if p == nil {
+	acc := mem.Read
+	if v.Op == ir.OpStore {
+		acc = mem.Write
+	}
+	p, _, _, _ := o.w.Space.Translate(a, acc)
+	if q, _, _, _ := o.w.Space.Translate(a+n-1, acc); p == nil || q == nil {
 		return nil
 	}
 	b = unsafe.Slice((*byte)(p), int(n))

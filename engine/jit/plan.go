@@ -127,7 +127,7 @@ func (p *planner) forms(id ir.ID, cl class) *ir.Value {
 			w := c.newValue(*v)
 			w.Args = c.ids(v.Args...)
 			v, copied = w, true
-			c.over[id] = v
+			c.replace(id, v)
 		}
 		v.Args[i] = x
 	}

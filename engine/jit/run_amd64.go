@@ -129,6 +129,11 @@ func aperture(base uint64) uint64 {
 	return base >> 32
 }
 
+// enter calls a Program's only entry.
+func enter(p *installed, state, frame unsafe.Pointer) uint64 {
+	return rt.Enter(p.code.Addr(), state, frame, 0, p.MXCSR)
+}
+
 // execute runs p from block b until it leaves; fuel runs out as w.Fuel says. w.PC and w.Arg are set for the exit.
 func (m *machine) execute(w *wave.Wave, p *installed, b int) ir.Exit {
 	if err := m.needFrame(p.Frame); err != nil {

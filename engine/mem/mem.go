@@ -136,9 +136,30 @@ type Entry struct {
 	_     uint64
 }
 
+// Range is a piece of address space that is contiguous in host memory too, with the same rights everywhere: R and W bytes from Base
+// may be read and written. Compiled code reads it; a streaming access has one of its own.
+type Range struct {
+	Base, R, W uint64
+	Delta      uint64 // host address minus virtual address
+}
+
+// NumRanges is the number of a TLB's Ranges.
+const NumRanges = 64
+
+// Layout of TLB.Ranges for compiled code.
+const (
+	RangesOffset = int(unsafe.Offsetof(TLB{}.Ranges))
+	RangeSize    = int(unsafe.Sizeof(Range{}))
+	RangeBase    = int32(unsafe.Offsetof(Range{}.Base))
+	RangeR       = int32(unsafe.Offsetof(Range{}.R))
+	RangeW       = int32(unsafe.Offsetof(Range{}.W))
+	RangeDelta   = int32(unsafe.Offsetof(Range{}.Delta))
+)
+
 // TLB is one worker's translation cache for one Space at a time.
 type TLB struct {
 	Entries [TLBSize]Entry
+	Ranges  [NumRanges]Range // filled by Span
 	space   *Space
 	gen     uint64        // generation the entries belong to
 	seen    atomic.Uint64 // generation in use, or idle; read by Flush
@@ -205,7 +226,52 @@ func (t *TLB) Sync() {
 	t.seen.Store(g)
 }
 
-func (t *TLB) clear() { clear(t.Entries[:]) }
+func (t *TLB) clear() {
+	clear(t.Entries[:])
+	clear(t.Ranges[:])
+}
+
+// Span makes range i hold the n bytes from va on for access a, and as much as it holds already when that goes on with it. It
+// reports false when they are not contiguous, or may not be accessed.
+func (t *TLB) Span(i int, va, n uint64, a Access) bool {
+	host, m, rights, f := t.space.Translate(va, a)
+	if f != nil {
+		return false
+	}
+	r := &t.Ranges[i]
+	in := va & (PageSize - 1)
+	x := Range{Base: va - in, Delta: uint64(uintptr(host)) - va}
+	size := in + m
+	if old := max(r.R, r.W); old > 0 && r.Delta == x.Delta && (r.R > 0) == (rights&Read != 0) && (r.W > 0) == (rights&Write != 0) {
+		switch {
+		case va >= r.Base && va <= r.Base+old:
+			x.Base, size = r.Base, max(old, va+m-r.Base)
+		case x.Base < r.Base && va+m >= r.Base:
+			size = max(size, r.Base+old-x.Base)
+		}
+	}
+	for k := 0; x.Base+size < va+n || k < spanAhead; k++ {
+		host, m, more, f := t.space.Translate(x.Base+size, a)
+		if f != nil || more != rights || uint64(uintptr(host))-(x.Base+size) != x.Delta {
+			break
+		}
+		size += m
+	}
+	if x.Base+size < va+n {
+		return false
+	}
+	if rights&Read != 0 {
+		x.R = size
+	}
+	if rights&Write != 0 {
+		x.W = size
+	}
+	*r = x
+	return true
+}
+
+// spanAhead is how many pieces further Span looks.
+const spanAhead = 8
 
 // Lookup returns the host address of va for access a (Read, Write, or both) and how many bytes of its page remain.
 func (t *TLB) Lookup(va uint64, a Access) (unsafe.Pointer, int, *Fault) {

@@ -1,0 +1,180 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"github.com/pumice-gpu/pumice/engine"
+	"github.com/pumice-gpu/pumice/engine/code"
+	"github.com/pumice-gpu/pumice/engine/ir"
+	"github.com/pumice-gpu/pumice/engine/isa"
+)
+
+// streamed is the stream form of a function, attached to its code.
+type streamed struct {
+	mu    sync.Mutex
+	forms []*streamForm // guarded by mu
+}
+
+// streamForm is the stream form for dispatches with their work-group id in the registers x.
+type streamForm struct {
+	x  []int
+	ip *installed // nil: there is none
+
+	runs, left atomic.Uint64 // waves that ran, and that did not fit
+}
+
+// tired tells whether so many waves do not fit that trying costs more than it gives.
+func (m *streamForm) tired() bool {
+	l := m.left.Load()
+	return l > 64 && l > m.runs.Load()/4
+}
+
+// form returns the form for the registers x.
+func (s *streamed) form(e *Engine, f *ir.Func, x []int) *streamForm {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range s.forms {
+		if slices.Equal(m.x, x) {
+			return m
+		}
+	}
+	m := &streamForm{x: slices.Clone(x)}
+	m.ip = e.buildStream(f, m.x)
+	s.forms = append(s.forms, m)
+	return m
+}
+
+// buildStream compiles the stream form of f; nil when there is none.
+func (e *Engine) buildStream(f *ir.Func, x []int) (ip *installed) {
+	defer func() {
+		if r := recover(); r != nil {
+			ip = nil
+		}
+	}()
+	start := time.Now()
+	t := &e.tools
+	c := compilers.Get().(*compiler)
+	p, err := c.compileStream(f, x, Options{Listing: t.Listing, Sample: t.Sampler != nil, AVX2: e.avx2})
+	c.f, c.p, c.b = nil, nil, nil
+	compilers.Put(c)
+	if err != nil {
+		return nil
+	}
+	if ip, err = install(&e.mem, p); err != nil {
+		return nil
+	}
+	e.nanos.Add(uint64(time.Since(start)))
+	if t.Sampler != nil {
+		p.ID, _ = t.Sampler.add(f)
+	}
+	if t.Compiled != nil {
+		t.Compiled(f, p, ip.code.Addr())
+	}
+	t.Perf.Add(ip.code.Addr(), len(p.Code), fmt.Sprintf("%s:%#x:stream", f.Target, f.PC))
+	return ip
+}
+
+// batched is the form that RunBatch used last: the next batch is of the same dispatch.
+type batched struct {
+	pc      uint64
+	version code.Version
+	mode    uint32
+	x       []int
+	form    *streamForm
+}
+
+// RunBatch implements engine.Batcher.
+func (k *Worker) RunBatch(b *engine.Batch) (done int) {
+	w := b.W
+	if k.held != w.Space {
+		return 0
+	}
+	if k.tlb.Stale() {
+		k.tlb.Sync()
+	}
+	mode, version := w.S[isa.SRegMODE], k.local.Version(w.Space)
+	l := &k.batched
+	if l.form == nil || l.pc != w.PC || l.version != version || l.mode != mode || !slices.Equal(l.x, b.X) {
+		c, block, err := k.local.Lookup(w.Space, w.Target, w.PC, mode, w.Lanes)
+		if err != nil || block != 0 || c.Func.PC != w.PC || c.Func.Lanes != w.Lanes {
+			return 0
+		}
+		s := c.Attachment(code.SlotStream, func(*ir.Func) any { return new(streamed) }).(*streamed)
+		*l = batched{w.PC, version, mode, slices.Clone(b.X), s.form(k.e, c.Func, b.X)}
+	}
+	m := l.form
+	if m.ip == nil || m.tired() || b.Waves > maxGroupWaves || !items(m.ip.Stream, b) {
+		return 0
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			done = 0
+			w.Illegal = fmt.Sprint(r)
+		}
+	}()
+	n := min(b.Groups, max(1, sliceFuel/(b.Waves*m.ip.insts)))
+	done = k.m.stream(b, m.ip, n)
+	m.runs.Add(uint64(done))
+	if done < n*b.Waves {
+		m.left.Add(1)
+	}
+	return done
+}
+
+// items tells whether the work-item ids are what the form takes them for: v0 goes up by one from lane to lane, v1 and v2 are the same in all.
+func items(s *Stream, b *engine.Batch) bool {
+	for _, n := range s.items {
+		step := uint32(0)
+		if n == 0 {
+			step = 1
+		}
+		if int(n) >= len(b.Items) || b.Items[n].Step != step {
+			return false
+		}
+	}
+	return true
+}
+
+// stream runs up to groups work-groups of b; it returns how many waves have ended.
+func (m *machine) stream(b *engine.Batch, p *installed, groups int) int {
+	w := b.W
+	if err := m.needFrame(p.Frame); err != nil {
+		return 0
+	}
+	frame := unsafe.Pointer(&m.frame[0])
+	w.TLB = uint64(uintptr(unsafe.Pointer(&m.tlb.Entries[0])))
+	if m.sampler != nil {
+		running := (*uint32)(unsafe.Add(frame, frameFunc))
+		*running = p.ID
+		defer func() { *running = 0 }()
+	}
+	u32 := func(off int) *uint32 { return (*uint32)(unsafe.Add(frame, p.area+off)) }
+	for _, n := range p.items {
+		copy(unsafe.Slice(u32(streamIDs+int(n)*4*maxGroupWaves), b.Waves), b.Items[n].First)
+	}
+	*u32(streamWave), *u32(streamWaves), *u32(streamGroup), *u32(streamGroups) = 0, uint32(b.Waves), 0, uint32(groups)
+	for tried, again := -1, 0; ; {
+		if enter(p, w.Base, frame) == retExit {
+			return groups * b.Waves
+		}
+		at := int(*u32(streamGroup))*b.Waves + int(*u32(streamWave))
+		i := int(*(*uint32)(unsafe.Add(frame, frameOp)))
+		if tried != at {
+			tried, again = at, 0
+		}
+		if again++; i == 0 || again > len(p.spans) {
+			return at
+		}
+		s := &p.spans[i-1]
+		if !m.tlb.Span(s.index, *(*uint64)(unsafe.Pointer(u32(streamVA))), s.n, s.acc) {
+			return at
+		}
+	}
+}

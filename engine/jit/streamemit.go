@@ -1,0 +1,456 @@
+package jit
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/pumice-gpu/pumice/engine/ir"
+	"github.com/pumice-gpu/pumice/engine/jit/x86"
+	"github.com/pumice-gpu/pumice/engine/mem"
+)
+
+// maxGroupWaves is the largest number of waves of a work-group.
+const maxGroupWaves = 32
+
+// Stream is what a Program that is one needs beside its code.
+type Stream struct {
+	insts int // guest instructions of a wave
+	area  int // frame offset of its parameters
+	items []uint64
+	x     []int
+	spans []span
+}
+
+// span is an access that looks at a Range.
+type span struct {
+	index int // of the Range
+	n     uint64
+	acc   mem.Access
+}
+
+// Parameters in the frame, from Stream.area.
+const (
+	streamWave   = 0  // wave of the work-group that is next
+	streamWaves  = 4  // of a work-group
+	streamGroup  = 8  // work-groups done
+	streamGroups = 12 // to do
+	streamVA     = 16 // address of the access that left
+	streamIDs    = 24 // lane 0's work-item ids: for each register, each wave
+	streamSize   = streamIDs + 3*4*maxGroupWaves
+)
+
+// retBail is the reason of a wave that does not fit: frameOp is 1 + the access whose Range does not know it, or 0.
+const retBail = 3
+
+// compileStream makes the stream form of f for dispatches whose work-group id is in the registers x.
+func (c *compiler) compileStream(f *ir.Func, x []int, o Options) (p *Program, err error) {
+	if f.Lanes != 32 && f.Lanes != 64 {
+		return nil, &ErrUnsupported{"lanes"}
+	}
+	clear(c.foreign)
+	c.begin(f)
+	c.startMarks(o)
+	c.lower()
+	c.b = &ir.Block{Term: ir.Term{Kind: ir.TermExit, Exit: ir.ExitEndPgm}}
+	s := &stream{c: c, x: x}
+	// Which way uniform branches go is not known: the first way that has a form is taken.
+	var decs []bool
+	for try := 0; ; try++ {
+		if err = s.evaluate(f, decs); err == nil && slices.ContainsFunc(s.access, func(a access2) bool { return a.write }) {
+			break
+		}
+		if decs = s.turn(decs); decs == nil || try == 7 {
+			if err == nil {
+				err = &ErrUnsupported{"nothing is stored"}
+			}
+			return nil, err
+		}
+	}
+	quiet := make([]bool, len(s.forks))
+	for i := range quiet {
+		other := make([]bool, i+1)
+		copy(other, decs)
+		other[i] = !other[i]
+		if s.evaluate(f, other) == nil && len(s.access) == 0 {
+			quiet[i] = true
+		}
+	}
+	if err = s.evaluate(f, decs); err != nil {
+		return nil, err
+	}
+	for i := range s.forks {
+		if quiet[i] {
+			c.v(s.forks[i].guard).Imm = 1
+		}
+	}
+	s.prune()
+	c.emitStream(s)
+	c.p.Cold = c.a.Len()
+	for i := 0; i < len(c.tails); i++ {
+		c.tails[i]()
+	}
+	code, err := c.a.Finish()
+	if err != nil {
+		return nil, err
+	}
+	if len(c.lacking) > 0 {
+		return nil, &ErrUnsupported{"an instruction"}
+	}
+	c.p.Code = append([]byte(nil), code...)
+	c.p.Entry = []int{0}
+	c.p.Frame = int(c.frame)
+	return c.p, nil
+}
+
+// turn is decs with the last fork of control flow turned that has not been.
+func (s *stream) turn(decs []bool) []bool {
+	for i := len(s.forks) - 1; i >= 0; i-- {
+		if s.forks[i].branch && (i >= len(decs) || !decs[i]) {
+			next := make([]bool, i+1)
+			copy(next, decs)
+			next[i] = true
+			return next
+		}
+	}
+	return nil
+}
+
+// prune drops operations whose results nobody uses.
+func (s *stream) prune() {
+	c := s.c
+	used := map[ir.ID]bool{}
+	keep := func(ids []ir.ID) []ir.ID {
+		n := len(ids)
+		out := ids[n:]
+		for i := n - 1; i >= 0; i-- {
+			v := c.v(ids[i])
+			root := v.Op == opGuard || v.Op == opHost || v.Op == ir.OpStore || v.Op == ir.OpSLoad
+			if !root && !used[ids[i]] {
+				continue
+			}
+			for _, a := range v.Args {
+				if a != ir.NoID {
+					used[a] = true
+				}
+			}
+			out = append(out, ids[i])
+		}
+		slices.Reverse(out)
+		return out
+	}
+	c.code = keep(c.code)
+	s.vecs = slices.DeleteFunc(s.vecs, func(id ir.ID) bool { return !slices.Contains(c.code, id) })
+	for l := levelWave; l >= 0; l-- {
+		s.lists[l] = keep(slices.Clone(s.lists[l]))
+	}
+}
+
+// emitStream emits the loop over the waves.
+func (c *compiler) emitStream(s *stream) {
+	a := &c.a
+	const L = x86.L128
+	var starts [3]int // segments where the levels begin
+	code := c.code
+	c.code = nil
+	c.segs = c.segs[:0]
+	for l, ids := range s.lists {
+		starts[l] = len(c.segs)
+		var run []ir.ID
+		end := func() {
+			if run != nil {
+				c.segs = append(c.segs, segment{segScalar, run})
+				run = nil
+			}
+		}
+		for _, id := range ids {
+			c.code = append(c.code, id)
+			switch c.v(id).Op {
+			case ir.OpElem:
+			case opGuard, opHost, opID, ir.OpSLoad:
+				end()
+				c.segs = append(c.segs, segment{segWave, []ir.ID{id}})
+			default:
+				run = append(run, id)
+			}
+		}
+		end()
+	}
+	c.code = append(c.code, code...)
+	c.segs = append(c.segs, segment{segVector, s.vecs})
+	c.comps, c.slab = c.comps[:0], c.slab[:0]
+	c.frame = c.frameStart()
+	c.free, c.freeG = c.free[:0], c.freeG[:0]
+	c.layout()
+	area := c.frameArea(streamSize)
+	st := &Stream{insts: s.insts, area: int(area), x: s.x}
+	for n := range s.items {
+		st.items = append(st.items, n)
+	}
+	slices.Sort(st.items)
+	for i, x := range s.access {
+		acc := mem.Read
+		if x.write {
+			acc = mem.Write
+		}
+		st.spans = append(st.spans, span{index: int((c.f.PC>>8 + uint64(i)) % mem.NumRanges), n: uint64(x.n), acc: acc})
+	}
+	c.p.Stream = st
+	at := func(off int32) x86.RM { return x86.M(rFrame, area+off) }
+	group, top, next, bail := a.NewLabel(), a.NewLabel(), a.NewLabel(), a.NewLabel()
+	for i := range c.segs {
+		for l, start := range starts {
+			if start == i && l == levelGroup {
+				a.Bind(group)
+			}
+			if start == i && l == levelWave {
+				a.Bind(top)
+			}
+		}
+		c.seg = int32(i)
+		c.unmark()
+		switch g := &c.segs[i]; g.kind {
+		case segScalar:
+			c.scalarSegment(g.ops)
+		case segVector:
+			c.streamRegion(s, g.ops)
+		case segWave:
+			id := g.ops[0]
+			v := c.v(id)
+			c.mark(id, v.PC)
+			switch v.Op {
+			case opID:
+				a.G(x86.MOV, 4, x86.RCX, at(streamWave))
+				a.G(x86.MOV, 4, x86.RAX, x86.MX(rFrame, x86.RCX, 4, area+streamIDs+int32(v.Imm)*4*maxGroupWaves))
+				c.gout(id, 0, x86.RAX)
+			case opGuard:
+				c.streamGuard(v, bail, next)
+			case opHost:
+				c.streamHost(id, v, st)
+			case ir.OpSLoad:
+				c.streamSLoad(id, v, bail)
+			}
+		}
+	}
+	a.Bind(next)
+	a.G(x86.MOV, 4, x86.RCX, at(streamWave))
+	a.AluI(x86.ADD, 4, x86.R(x86.RCX), 1)
+	a.GS(x86.MOVS, 4, at(streamWave), x86.RCX)
+	a.Alu(x86.CMP, 4, x86.RCX, at(streamWaves))
+	a.Jcc(x86.B, top)
+	a.MovMI(4, at(streamWave), 0)
+	for _, n := range s.x {
+		a.AluI(x86.ADD, 4, x86.M(rState, offS+4*int32(n)), 1)
+	}
+	a.G(x86.MOV, 4, x86.RCX, at(streamGroup))
+	a.AluI(x86.ADD, 4, x86.R(x86.RCX), 1)
+	a.GS(x86.MOVS, 4, at(streamGroup), x86.RCX)
+	a.Alu(x86.CMP, 4, x86.RCX, at(streamGroups))
+	a.Jcc(x86.B, group)
+	a.MovI(x86.RAX, retExit)
+	a.Ret()
+	a.Bind(bail)
+	a.MovMI(4, x86.M(rFrame, frameOp), 0)
+	a.MovI(x86.RAX, retBail)
+	a.Ret()
+}
+
+// streamGuard leaves the wave when it does not fit.
+func (c *compiler) streamGuard(v *ir.Value, bail, next x86.Label) {
+	a := &c.a
+	test := func(id ir.ID) {
+		if x, ok := c.isConst(id); ok {
+			a.MovI(x86.RAX, x)
+			a.GS(x86.TEST, 4, x86.R(x86.RAX), x86.RAX)
+			return
+		}
+		a.AluI(x86.CMP, 4, c.memOf(c.vals[id].comps[0]), 0)
+	}
+	test(v.Args[0])
+	if v.Args[1] == ir.NoID || v.Imm == 0 {
+		a.Jcc(x86.E, bail)
+		return
+	}
+	out := a.NewLabel()
+	a.Jcc(x86.E, out)
+	c.tails = append(c.tails, func() {
+		a.Bind(out)
+		test(v.Args[1])
+		a.Jcc(x86.NE, bail)
+		a.Jmp(next)
+	})
+}
+
+// streamHost makes an address a host address by the access's Range.
+func (c *compiler) streamHost(id ir.ID, v *ir.Value, st *Stream) {
+	a := &c.a
+	sp := &st.spans[v.Imm]
+	out := a.NewLabel()
+	r := int32(mem.RangesOffset + sp.index*mem.RangeSize)
+	size := r + mem.RangeR
+	if sp.acc == mem.Write {
+		size = r + mem.RangeW
+	}
+	c.gin(x86.R8, v.Args[0])
+	a.G(x86.MOV, 8, x86.RDX, x86.M(rState, offTLB))
+	a.G(x86.MOV, 8, x86.RAX, x86.R(x86.R8))
+	a.Alu(x86.SUB, 8, x86.RAX, x86.M(x86.RDX, r+mem.RangeBase))
+	a.G(x86.MOV, 8, x86.RCX, x86.M(x86.RDX, size))
+	a.Alu(x86.CMP, 8, x86.RAX, x86.R(x86.RCX))
+	a.Jcc(x86.AE, out)
+	a.AluI(x86.ADD, 8, x86.R(x86.RAX), int32(sp.n))
+	a.Alu(x86.CMP, 8, x86.RAX, x86.R(x86.RCX))
+	a.Jcc(x86.A, out)
+	a.Alu(x86.ADD, 8, x86.R8, x86.M(x86.RDX, r+mem.RangeDelta))
+	c.gout(id, 0, x86.R8)
+	c.tails = append(c.tails, func() {
+		a.Bind(out)
+		a.GS(x86.MOVS, 8, x86.M(rFrame, int32(st.area)+streamVA), x86.R8)
+		a.MovMI(4, x86.M(rFrame, frameOp), int32(v.Imm)+1)
+		a.MovI(x86.RAX, retBail)
+		a.Ret()
+	})
+}
+
+// streamSLoad is a scalar load whose page the TLB knows.
+func (c *compiler) streamSLoad(id ir.ID, v *ir.Value, bail x86.Label) {
+	a := &c.a
+	c.gin(x86.R8, v.Args[0])
+	if len(v.Args) > 1 && v.Args[1] != ir.NoID {
+		c.gin(x86.RCX, v.Args[1])
+		a.Alu(x86.ADD, 8, x86.R8, x86.R(x86.RCX))
+	}
+	if n := int32(v.Imm); n != 0 {
+		a.AluI(x86.ADD, 8, x86.R(x86.R8), n)
+	}
+	c.sloadAt(id, v, bail)
+}
+
+// streamRegion emits the vector part, all strips side by side.
+func (c *compiler) streamRegion(s *stream, ops []ir.ID) {
+	r := &c.r
+	r.c, r.ops, r.full, r.u, r.loop = c, ops, ir.NoID, c.strips, false
+	r.reset()
+	clear(r.adopt)
+	for i, id := range ops {
+		if _, set, _ := floatEnv(c.v(id)); set {
+			env, _, _ := floatEnv(c.v(id))
+			if want := c.envOf(env); c.p.MXCSR != want {
+				if c.m.envSet {
+					c.a.Fail("two floating-point environments")
+				}
+				c.p.MXCSR = want
+			}
+			c.m.envSet = true
+		}
+		r.pos = i
+		v := c.v(id)
+		for u := range r.u {
+			r.zpin, r.kpin = 0, 0
+			if v.Op == ir.OpLoad || v.Op == ir.OpStore {
+				c.streamAccess(s, id, v, u)
+			} else {
+				c.vectorOp(id, v, u)
+			}
+			r.endOp(id, v, u)
+		}
+	}
+}
+
+// streamAccess is a load or store of strip u.
+func (c *compiler) streamAccess(s *stream, id ir.ID, v *ir.Value, u int) {
+	r, a := &c.r, &c.a
+	const L = x86.L512
+	if u == 0 {
+		c.mark(id, v.PC)
+		c.gin(x86.R8, v.Args[0])
+	}
+	x := &s.access[v.Imm]
+	w := int32(v.Width)
+	p := func(n int32) x86.RM { return x86.M(x86.R8, int32(u)*16*int32(x.step)+n) }
+	if v.Op == ir.OpStore {
+		d := v.Args[1]
+		switch w {
+		case 1, 2, 4:
+			z := r.zin(d, 0, u, 4)
+			a.E([...]*x86.Inst{1: x86.VPMOVDB, 2: x86.VPMOVDW, 4: x86.VMOVDQU32S}[w], L, uint8(z), 0, p(0), noMod)
+		case 8:
+			lo, hi := r.zin(d, 0, u, 4), r.zin(d, 1, u, 4)
+			t := r.tmp()
+			for i, tab := range []*[16]uint32{tabPairLo, tabPairHi} {
+				a.E(x86.VMOVDQU32, L, uint8(t), 0, r.table(tab), noMod)
+				a.E(x86.VPERMI2D, L, uint8(t), uint8(lo), x86.V(hi), noMod)
+				a.E(x86.VMOVDQU32S, L, uint8(t), 0, p(64*int32(i)), noMod)
+			}
+		case 16:
+			t := [3]x86.Vec{r.tmp(), r.tmp(), r.tmp()}
+			for h := range 2 { // lanes 0–7, 8–15
+				imm := [2]uint8{0x44, 0xee}[h]
+				for i := range 2 {
+					y0, y1 := r.zin(d, 2*i, u, 4), r.zin(d, 2*i+1, u, 4)
+					a.EI(x86.VSHUFI64X2, L, uint8(t[i]), uint8(y0), x86.V(y1), imm, noMod)
+				}
+				for i := range 2 {
+					a.E(x86.VMOVDQU32, L, uint8(t[2]), 0, r.table(tabRows[i]), noMod)
+					a.E(x86.VPERMI2D, L, uint8(t[2]), uint8(t[0]), x86.V(t[1]), noMod)
+					a.E(x86.VMOVDQU32S, L, uint8(t[2]), 0, p(int32(128*h+64*i)), noMod)
+				}
+			}
+		}
+		return
+	}
+	switch {
+	case x.step == 0:
+		for i := range c.vals[id].comps {
+			d := r.dstEarly(id, i, u)
+			a.E(x86.VPBROADCASTD, L, uint8(d), 0, x86.M(x86.R8, 4*int32(i)), noMod)
+		}
+	case w == 4 && x.step != 4:
+		var b [64]byte
+		for l := range 16 {
+			binary.LittleEndian.PutUint32(b[4*l:], uint32(int64(l)*x.step))
+		}
+		t, k := r.tmp(), r.ktmp()
+		a.E(x86.VMOVDQU32, L, uint8(t), 0, x86.ML(a.Const(b[:], 64), 0), noMod)
+		a.X(x86.KXNORW, x86.L128, uint8(k), uint8(k), x86.KR(k))
+		d := r.dstEarly(id, 0, u)
+		a.E(x86.VPXORD, L, uint8(d), uint8(d), x86.V(d), noMod)
+		a.E(x86.VPGATHERDD, L, uint8(d), 0, x86.MV(x86.R8, t, 1, int32(u)*16*int32(x.step)), x86.Masked(k))
+	case w == 4:
+		a.E(x86.VMOVDQU32, L, uint8(r.dstEarly(id, 0, u)), 0, p(0), noMod)
+	case w < 4:
+		a.E(widening[w-1][b2i(v.Sign)], L, uint8(r.dstEarly(id, 0, u)), 0, p(0), noMod)
+	case w == 8:
+		t := r.tmp()
+		a.E(x86.VMOVDQU32, L, uint8(t), 0, p(0), noMod)
+		for i, tab := range []*[16]uint32{tabLo, tabHi} {
+			d := r.dstEarly(id, i, u)
+			a.E(x86.VMOVDQU32, L, uint8(d), 0, r.table(tab), noMod)
+			a.E(x86.VPERMI2D, L, uint8(d), uint8(t), p(64), noMod)
+		}
+	case w == 16:
+		t := [2]x86.Vec{r.tmp(), r.tmp()}
+		for i := range 2 { // two dwords of each lane at a time
+			for h := range 2 {
+				y := r.tmp()
+				a.E(x86.VMOVDQU32, L, uint8(y), 0, p(int32(128*h)), noMod)
+				a.E(x86.VMOVDQU32, L, uint8(t[h]), 0, r.table(tabQuad[i]), noMod)
+				a.E(x86.VPERMI2D, L, uint8(t[h]), uint8(y), p(int32(128*h+64)), noMod)
+				r.freeTmp(y)
+			}
+			d0, d1 := r.dstEarly(id, 2*i, u), r.dstEarly(id, 2*i+1, u)
+			a.EI(x86.VSHUFI64X2, L, uint8(d0), uint8(t[0]), x86.V(t[1]), 0x44, noMod)
+			a.EI(x86.VSHUFI64X2, L, uint8(d1), uint8(t[0]), x86.V(t[1]), 0xee, noMod)
+		}
+	}
+}
+
+// tabRows picks lanes 0–3 and 4–7, four dwords each, from two registers that hold two components of eight lanes each.
+var tabRows = func() (t [2]*[16]uint32) {
+	for i := range t {
+		t[i] = new([16]uint32)
+		for n := range uint32(16) {
+			t[i][n] = n%4*8 + n/4 + 4*uint32(i)
+		}
+	}
+	return t
+}()

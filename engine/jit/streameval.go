@@ -1,0 +1,740 @@
+package jit
+
+import (
+	"slices"
+
+	"github.com/pumice-gpu/pumice/engine/ir"
+	"github.com/pumice-gpu/pumice/engine/isa"
+)
+
+// eval evaluates one operation of the trace; nil for those without a result.
+func (s *stream) eval(id ir.ID, v *ir.Value) *sval {
+	c := s.c
+	arg := func(i int) *sval { return s.use(v.Args[i]) }
+	switch v.Op {
+	case ir.OpConst, ir.OpUndef, ir.OpPC:
+		return nil // use makes it
+	case ir.OpFence:
+		return nil
+	case ir.OpSplat:
+		return arg(0)
+	case ir.OpSGet:
+		return s.getS(v.Imm)
+	case ir.OpSGet64:
+		return s.getS64(v.Imm)
+	case ir.OpMGet:
+		if c.lanes == 32 {
+			return s.mask(s.getS1(v.Imm))
+		}
+		return s.mask(s.getS64(v.Imm))
+	case ir.OpSSet, ir.OpSSet64, ir.OpMSet:
+		lo, hi := c.regs(v)
+		x := arg(0)
+		if lo <= isa.SRegEXECLo && isa.SRegEXECLo < hi {
+			x = s.force(x)
+			if s.constMask(x); x.kind != kAll {
+				refuse("EXEC by lanes")
+			}
+		}
+		if lo == isa.SRegMODE {
+			refuse("MODE")
+		}
+		if x.kind == kLazy {
+			s.setS(lo, hi-lo, x)
+			return nil
+		}
+		if x.kind != kUniform && x.kind != kAll && x.kind != kMask {
+			refuse("a vector in a scalar register")
+		}
+		s.setS(lo, hi-lo, x)
+		return nil
+	case ir.OpVGet:
+		if x := s.v[v.Imm]; x != nil {
+			return x
+		}
+		if v.Imm > 2 {
+			refuse("v%d is not set", v.Imm)
+		}
+		x := &sval{kind: kAffine, id: s.put(ir.Value{Op: opID, Type: ir.S32, Imm: v.Imm}), step: 1, max: 1<<30 + 64}
+		if v.Imm > 0 {
+			x.kind, x.step = kUniform, 0
+		}
+		s.v[v.Imm], s.items[v.Imm] = x, x
+		return x
+	case ir.OpVSet:
+		m := s.force(arg(1))
+		switch {
+		case m.kind == kAll && m.bits == c.full():
+			s.v[v.Imm] = arg(0)
+			return nil
+		case m.kind == kAll && m.bits == 0:
+			return nil
+		}
+		refuse("a write of some lanes")
+	case ir.OpTuple:
+		x := &sval{kind: kTuple}
+		for i := range v.Args {
+			x.elems = append(x.elems, arg(i))
+		}
+		return x
+	case ir.OpElem:
+		x := s.force(arg(0))
+		if x.kind == kTuple {
+			return x.elems[v.Imm]
+		}
+		if v.Type == ir.S32 { // of a scalar load
+			w := *v
+			w.Args = []ir.ID{x.id}
+			c.over[id] = &w
+			l := s.level[x.id]
+			s.level[id] = l
+			s.lists[l] = append(s.lists[l], id)
+			return &sval{id: id}
+		}
+		return s.general(id, v)
+	case ir.OpLo, ir.OpHi:
+		x := s.force(arg(0))
+		var y *sval
+		if x.kind == kAll {
+			b := x.bits
+			if v.Op == ir.OpHi {
+				b >>= 32
+			}
+			return s.num32(uint32(b))
+		}
+		if v.Op == ir.OpLo {
+			y = s.loOf(x)
+		} else {
+			y = s.hiOf(x)
+		}
+		if y == nil {
+			y = s.general(id, v)
+			y.of, y.hi = x, v.Op == ir.OpHi
+		}
+		return y
+	case ir.OpPair:
+		if x := s.pair(arg(0), arg(1)); x != nil {
+			return x
+		}
+		return s.general(id, v)
+	case ir.OpZext64:
+		if x := s.zext(arg(0)); x != nil {
+			return x
+		}
+		return s.general(id, v)
+	case ir.OpSext64:
+		if x := s.sext(arg(0)); x != nil {
+			return x
+		}
+		return s.general(id, v)
+	case ir.OpMToS, ir.OpSToM, ir.OpMToV, ir.OpMAnd, ir.OpMOr, ir.OpMXor, ir.OpMNot, ir.OpMIsZ, ir.OpMFull, ir.OpSToB:
+		return s.maskOp(id, v)
+	case ir.OpSLoad:
+		return s.sload(id, v)
+	case ir.OpLoad, ir.OpStore:
+		return s.memory(id, v)
+	case ir.OpReadFirst, ir.OpReadLane:
+		switch x := s.force(arg(0)); x.kind {
+		case kUniform:
+			return x
+		case kAffine:
+			if m := s.force(arg(1)); v.Op == ir.OpReadFirst && m.kind == kAll && m.bits == c.full() {
+				return &sval{id: x.id}
+			}
+		}
+		refuse("%v", v.Op)
+	case ir.OpICmp:
+		if x := s.icmp(v, arg(0), arg(1)); x != nil {
+			return x
+		}
+	case ir.OpCarryAdd:
+		if x := s.carryAdd(v); x != nil {
+			return x
+		}
+	case ir.OpAdd:
+		if v.Type == ir.V32 || v.Type == ir.S32 {
+			return s.add(id, v, arg(0), arg(1))
+		}
+	}
+	if v.Op >= ir.NumOps || !v.Op.Pure() || v.Op.Cross() || v.Op.Memory() {
+		refuse("%v", v.Op)
+	}
+	// Logic on masks that are in scalar registers.
+	if slices.ContainsFunc(v.Args, func(a ir.ID) bool {
+		return a != ir.NoID && (s.use(a).kind == kAll || s.use(a).kind == kMask)
+	}) && (v.Type == ir.S64 || v.Type == ir.S32) {
+		return s.maskOp(id, v)
+	}
+	if x := s.affine(v); x != nil {
+		return x
+	}
+	uniform := true
+	for _, a := range v.Args {
+		uniform = uniform && (a == ir.NoID || s.force(s.use(a)).kind == kUniform || s.use(a).kind == kAll)
+	}
+	if uniform {
+		w := *v
+		w.Type, w.Args = scalarType(v.Type), slices.Clone(v.Args)
+		if w.Type == ir.S32 || w.Type == ir.S64 || w.Type == ir.S1 {
+			for i, a := range w.Args {
+				if a == ir.NoID {
+					continue
+				}
+				if x := s.use(a); x.kind == kAll {
+					w.Args[i] = s.konst(ir.S1, uint64(b2i(x.bits != 0)))
+				} else {
+					w.Args[i] = x.id
+				}
+			}
+			if c.canScalar(&w) {
+				return &sval{id: s.scalar(w), wide: w.Type == ir.S64}
+			}
+		}
+		if v.Type.Uniform() {
+			refuse("%v", v.Op)
+		}
+	}
+	return s.general(id, v)
+}
+
+// constMask makes a constant or a truth value that stands for a mask one that is known.
+func (s *stream) constMask(x *sval) {
+	k, ok := s.constOf(x)
+	switch {
+	case x.kind != kUniform:
+		return
+	case s.c.v(x.id).Type == ir.S1:
+		k = 0
+		if s.decide(x.id, x.id, false) {
+			k = s.c.full()
+		}
+	case !ok:
+		return
+	}
+	*x = sval{kind: kAll, bits: k & s.c.full(), wide: s.c.lanes == 64}
+}
+
+// getS1 is the value of one scalar register as a mask of 32 lanes.
+func (s *stream) getS1(n uint64) *sval {
+	if h, ok := s.s[n]; ok {
+		if x := s.force(h.x); x.kind == kAll || x.kind == kMask {
+			return x
+		}
+	}
+	return s.getS(n)
+}
+
+// mask makes a scalar value a mask.
+func (s *stream) mask(x *sval) *sval {
+	x = s.force(x)
+	if k, ok := s.constOf(x); ok {
+		return &sval{kind: kAll, bits: k & s.c.full(), wide: s.c.lanes == 64}
+	}
+	if x.kind == kAll || x.kind == kMask {
+		return x
+	}
+	return &sval{kind: kLazy, lazy: func() *sval { refuse("a mask from a scalar"); return nil }}
+}
+
+// maskOp evaluates logic on masks and truth values; a uniform one of one bit stands for all lanes. Masks in scalar registers stay what they are.
+func (s *stream) maskOp(id ir.ID, v *ir.Value) *sval {
+	c := s.c
+	var xs []*sval
+	for _, a := range v.Args {
+		x := s.use(a)
+		if x.kind == kLazy && x.carry != nil {
+			// A carry is not asked for as long as it can be avoided.
+			switch {
+			case v.Op == ir.OpMToV:
+				return &sval{kind: kLazy, carry: x.carry, lazy: func() *sval {
+					if y := s.force(x); y.kind != kAll {
+						return &sval{id: s.un(ir.OpBToS, ir.S32, y.id)}
+					} else {
+						return s.num32(uint32(b2i(y.bits != 0)))
+					}
+				}}
+			case v.Op == ir.OpMAnd:
+				for _, b := range v.Args {
+					if y := s.use(b); y.kind == kAll && y.bits == c.full() {
+						return x
+					}
+				}
+			}
+		}
+		x = s.force(x)
+		if k, ok := s.constOf(x); ok && v.Type != ir.S1 && c.v(x.id).Type != ir.S1 {
+			x = &sval{kind: kAll, bits: k & c.full()}
+		}
+		xs = append(xs, x)
+	}
+	x := xs[0]
+	all := func(b uint64) *sval { return &sval{kind: kAll, bits: b & c.full(), wide: c.lanes == 64} }
+	truth := func(b bool) *sval { return &sval{id: s.konst(ir.S1, uint64(b2i(b)))} }
+	one := x.kind == kUniform && c.v(x.id).Type == ir.S1
+	switch v.Op {
+	case ir.OpMToS:
+		if one {
+			refuse("a truth value in a scalar register")
+		}
+		return x
+	case ir.OpSToM:
+		return s.mask(x)
+	case ir.OpMToV:
+		switch {
+		case x.carry != nil && x.kind == kUniform || one:
+			return &sval{id: s.un(ir.OpBToS, ir.S32, x.id), carry: x.carry}
+		case x.kind == kAll && x.bits == 0:
+			return s.num32(0)
+		case x.kind == kAll && x.bits == c.full():
+			return s.num32(1)
+		}
+		return s.general(id, v)
+	case ir.OpMIsZ, ir.OpSToB, ir.OpMFull:
+		if one && c.f.V(v.Args[0]).Type == ir.M {
+			s.constMask(x)
+			one = x.kind == kUniform
+		}
+		switch {
+		case x.kind == kAll && v.Op == ir.OpMIsZ:
+			return truth(x.bits == 0)
+		case x.kind == kAll && v.Op == ir.OpMFull:
+			return truth(x.bits == c.full())
+		case x.kind == kAll:
+			return truth(x.bits != 0)
+		case one && v.Op == ir.OpMIsZ:
+			return &sval{id: s.un(ir.OpMNot, ir.S1, x.id)}
+		case one:
+			return x
+		case x.kind == kUniform && v.Op == ir.OpSToB:
+			return &sval{id: s.un(ir.OpSToB, ir.S1, x.id)}
+		}
+		return &sval{kind: kLazy, lazy: func() *sval { refuse("a truth value of lanes"); return nil }}
+	}
+	if v.Op == ir.OpMNot || v.Op == ir.OpNot {
+		switch {
+		case x.kind == kAll:
+			return all(^x.bits)
+		case one:
+			return &sval{id: s.un(ir.OpMNot, ir.S1, x.id)}
+		}
+	} else if len(xs) == 2 {
+		y := xs[1]
+		if x.kind != kAll {
+			x, y = y, x
+		}
+		if x.kind == kAll && y.kind == kAll {
+			switch v.Op {
+			case ir.OpMAnd, ir.OpAnd:
+				return all(x.bits & y.bits)
+			case ir.OpMOr, ir.OpOr:
+				return all(x.bits | y.bits)
+			case ir.OpMXor, ir.OpXor:
+				return all(x.bits ^ y.bits)
+			}
+		}
+		if x.kind == kAll && (x.bits == 0 || x.bits == c.full()) {
+			and, or := v.Op == ir.OpMAnd || v.Op == ir.OpAnd, v.Op == ir.OpMOr || v.Op == ir.OpOr
+			switch {
+			case and && x.bits != 0, or && x.bits == 0:
+				return y
+			case and, or:
+				return x
+			}
+		}
+		if x.kind == kUniform && y.kind == kUniform && v.Type == ir.S1 {
+			return &sval{id: s.bin(v.Op, ir.S1, x.id, y.id)}
+		}
+	}
+	// Of lanes.
+	op, ok := map[ir.Op]ir.Op{ir.OpAnd: ir.OpMAnd, ir.OpOr: ir.OpMOr, ir.OpXor: ir.OpMXor, ir.OpNot: ir.OpMNot}[v.Op]
+	if !ok {
+		op = v.Op
+	}
+	switch op {
+	case ir.OpMAnd, ir.OpMOr, ir.OpMXor, ir.OpMNot:
+	default:
+		refuse("%v of masks", v.Op)
+	}
+	w := ir.Value{Op: op, Type: ir.M, PC: v.PC}
+	for _, x := range xs {
+		if x.kind == kUniform && c.v(x.id).Type != ir.S1 {
+			refuse("a mask from a scalar")
+		}
+		w.Args = append(w.Args, s.vector(x))
+	}
+	c.over[id] = &w
+	s.emit(id, classVector)
+	return &sval{kind: kMask, id: id, wide: c.lanes == 64}
+}
+
+// add evaluates a 32-bit addition.
+func (s *stream) add(id ir.ID, v *ir.Value, x, y *sval) *sval {
+	if x.carry != nil {
+		x, y = y, x
+	}
+	if y.carry != nil && x.carry == nil {
+		// A high half with its carry.
+		hi := &sval{kind: kLazy, high: y, sum: x.sum}
+		if x.sum == nil || x.high != nil {
+			hi.sum = &[2]*sval{x, s.num32(0)}
+		}
+		hi.lazy = func() *sval { return s.addPlain(id, v, x, y) }
+		if s.isGeneral(x) {
+			return s.force(hi)
+		}
+		return hi
+	}
+	if x.kind == kLazy || y.kind == kLazy {
+		return &sval{kind: kLazy, sum: &[2]*sval{x, y}, lazy: func() *sval { return s.addPlain(id, v, x, y) }}
+	}
+	z := s.addPlain(id, v, x, y)
+	z.sum = &[2]*sval{x, y}
+	return z
+}
+
+// isGeneral tells whether x is a general vector; it makes nothing.
+func (s *stream) isGeneral(x *sval) bool { return x.kind == kVector }
+
+func (s *stream) addPlain(id ir.ID, v *ir.Value, x, y *sval) *sval {
+	x, y = s.force(x), s.force(y)
+	num := func(x *sval) bool { return x.kind == kUniform || x.kind == kAffine }
+	if num(x) && num(y) {
+		z := &sval{id: s.bin(ir.OpAdd, ir.S32, x.id, y.id)}
+		if z.step = x.step + y.step; z.step != 0 {
+			z.kind = kAffine
+		}
+		return z
+	}
+	return s.general(id, v)
+}
+
+// carryAdd evaluates the carry of an addition; nil for that of general vectors.
+func (s *stream) carryAdd(v *ir.Value) *sval {
+	x, y := s.use(v.Args[0]), s.use(v.Args[1])
+	var in *sval
+	if len(v.Args) > 2 && v.Args[2] != ir.NoID {
+		in = s.use(v.Args[2])
+	}
+	if v.Type == ir.S1 || s.isGeneral(x) || s.isGeneral(y) || in != nil && in.kind == kMask {
+		return nil
+	}
+	r := &sval{kind: kLazy, carry: &[3]*sval{x, y, in}}
+	r.lazy = func() *sval {
+		a, b := s.zext(x), s.zext(y)
+		if a == nil || b == nil {
+			refuse("a carry of vectors")
+		}
+		t := s.add64(a, b)
+		if in != nil {
+			k := s.force(in)
+			switch {
+			case k.kind == kAll && k.bits == 0:
+			case k.kind == kAll && k.bits == s.c.full():
+				t = s.add64(t, &sval{id: s.konst(ir.S64, 1)})
+			case k.kind == kUniform && s.c.v(k.id).Type == ir.S1:
+				t = s.add64(t, &sval{id: s.un(ir.OpZext64, ir.S64, s.un(ir.OpBToS, ir.S32, k.id))})
+			default:
+				refuse("a carry into lanes")
+			}
+		}
+		h := s.un(ir.OpHi, ir.S32, t.id)
+		if t.kind == kAffine {
+			s.must(s.cmp(ir.EQ, h, s.un(ir.OpHi, ir.S32, s.end(t))))
+		}
+		return &sval{id: s.un(ir.OpSToB, ir.S1, h)}
+	}
+	return r
+}
+
+// icmp compares values of which one is affine: all lanes or none; nil for others.
+func (s *stream) icmp(v *ir.Value, x, y *sval) *sval {
+	x, y = s.force(x), s.force(y)
+	p := v.Pred
+	if y.kind == kAffine && x.kind == kUniform {
+		x, y = y, x
+		p = swapped(p)
+	}
+	if x.kind != kAffine || y.kind != kUniform || x.step < 0 || x.step > 1<<24 {
+		return nil
+	}
+	signed := p >= ir.SLT && p <= ir.SGE
+	a, b := x, y
+	if !x.wide {
+		if signed {
+			a, b = s.sext(x), s.sext(y)
+		} else {
+			a, b = s.zext(x), s.zext(y)
+		}
+	}
+	e := s.end(a)
+	if x.wide {
+		if signed {
+			s.must(s.cmp(ir.SGE, e, a.id))
+		} else {
+			s.must(s.cmp(ir.UGE, e, a.id))
+		}
+	}
+	full := &sval{kind: kAll, bits: s.c.full(), wide: s.c.lanes == 64}
+	none := &sval{kind: kAll, wide: s.c.lanes == 64}
+	if p == ir.EQ || p == ir.NE {
+		out := s.bin(ir.OpMOr, ir.S1, s.cmp(ir.ULT, b.id, a.id), s.cmp(ir.UGT, b.id, e))
+		s.must(out)
+		if p == ir.EQ {
+			return none
+		}
+		return full
+	}
+	p0, p1 := s.cmp(p, a.id, b.id), s.cmp(p, e, b.id)
+	if s.decide(s.bin(ir.OpMAnd, ir.S1, p0, p1), s.bin(ir.OpMOr, ir.S1, p0, p1), false) {
+		return full
+	}
+	return none
+}
+
+func swapped(p ir.Pred) ir.Pred {
+	switch p {
+	case ir.ULT:
+		return ir.UGT
+	case ir.ULE:
+		return ir.UGE
+	case ir.UGT:
+		return ir.ULT
+	case ir.UGE:
+		return ir.ULE
+	case ir.SLT:
+		return ir.SGT
+	case ir.SLE:
+		return ir.SGE
+	case ir.SGT:
+		return ir.SLT
+	case ir.SGE:
+		return ir.SLE
+	}
+	return p
+}
+
+// affine evaluates operations with affine results; nil when it is none.
+func (s *stream) affine(v *ir.Value) *sval {
+	if len(v.Args) == 0 || v.Args[0] == ir.NoID || v.Type != ir.V32 && v.Type != ir.V64 {
+		return nil
+	}
+	x := s.force(s.use(v.Args[0]))
+	var y *sval
+	if len(v.Args) == 2 {
+		y = s.force(s.use(v.Args[1]))
+	}
+	t := scalarType(v.Type)
+	num := func(x *sval) bool { return x.kind == kUniform || x.kind == kAffine }
+	if !num(x) || y != nil && !num(y) || x.kind != kAffine && (y == nil || y.kind != kAffine) {
+		return nil
+	}
+	made := func(id ir.ID, step int64) *sval {
+		z := &sval{kind: kAffine, id: id, step: step, wide: v.Type == ir.V64}
+		if step == 0 {
+			z.kind = kUniform
+		}
+		if step < -1<<30 || step > 1<<30 {
+			refuse("a large step")
+		}
+		return z
+	}
+	switch v.Op {
+	case ir.OpAdd:
+		return made(s.bin(ir.OpAdd, t, x.id, y.id), x.step+y.step)
+	case ir.OpSub:
+		return made(s.bin(ir.OpSub, t, x.id, y.id), x.step-y.step)
+	case ir.OpMul:
+		if x.kind != kAffine {
+			x, y = y, x
+		}
+		if k, ok := s.constOf(y); ok && k < 1<<20 {
+			z := made(s.bin(ir.OpMul, t, x.id, y.id), x.step*int64(k))
+			if x.max*k < 1<<32 {
+				z.max = x.max * k
+			}
+			return z
+		}
+	case ir.OpMulU64:
+		if x.kind != kAffine {
+			x, y = y, x
+		}
+		if k, ok := s.constOf(y); ok && k < 1<<20 {
+			w := s.zext(x)
+			return made(s.bin(ir.OpMul, ir.S64, w.id, s.konst(ir.S64, k)), x.step*int64(k))
+		}
+	case ir.OpShl:
+		if k, ok := s.constOf(y); ok && x.kind == kAffine && k < 20 {
+			z := made(s.bin(ir.OpShl, t, x.id, s.konst(ir.S32, k)), x.step<<k)
+			if x.max<<k < 1<<32 {
+				z.max = x.max << k
+			}
+			return z
+		}
+	case ir.OpAShr:
+		if k, ok := s.constOf(y); ok && k&31 == 31 && !x.wide && x.kind == kAffine {
+			return &sval{kind: kLazy, signs: x, lazy: func() *sval {
+				return &sval{id: s.un(ir.OpLo, ir.S32, s.bin(ir.OpAShr, ir.S64, s.signed(x), s.konst(ir.S32, 63)))}
+			}}
+		}
+	case ir.OpLShr:
+		if k, ok := s.constOf(y); ok && !x.wide && x.kind == kAffine && k < 32 {
+			a := s.zext(x)
+			q := s.bin(ir.OpLShr, ir.S64, a.id, s.konst(ir.S32, k))
+			s.must(s.cmp(ir.EQ, q, s.bin(ir.OpLShr, ir.S64, s.end(a), s.konst(ir.S32, k))))
+			return &sval{id: s.un(ir.OpLo, ir.S32, q)}
+		}
+	case ir.OpAnd, ir.OpZext:
+		if x.wide {
+			return nil
+		}
+		k := uint64(1)<<v.Imm - 1
+		if v.Op == ir.OpAnd {
+			if x.kind != kAffine {
+				x, y = y, x
+			}
+			var ok bool
+			if k, ok = s.constOf(y); !ok || k&(k+1) != 0 {
+				return nil
+			}
+		}
+		if x.kind != kAffine || x.step < 0 || k >= 1<<32-1 {
+			return nil
+		}
+		if x.max != 0 && x.max <= k {
+			return x
+		}
+		low := s.bin(ir.OpAnd, ir.S32, x.id, s.konst(ir.S32, k))
+		z := &sval{kind: kAffine, id: low, step: x.step, max: k}
+		s.must(s.cmp(ir.ULE, s.end(s.zext(z)), s.konst(ir.S64, k)))
+		return z
+	case ir.OpOr:
+		if x.kind != kAffine {
+			x, y = y, x
+		}
+		if x.wide || x.step < 0 || y.kind != kUniform {
+			return nil
+		}
+		// Disjoint bits: the lanes' are below 1024.
+		const low = 1023
+		s.must(s.cmp(ir.EQ, s.bin(ir.OpAnd, ir.S32, y.id, s.konst(ir.S32, low)), s.konst(ir.S32, 0)))
+		s.must(s.cmp(ir.ULE, s.end(s.zext(x)), s.konst(ir.S64, low)))
+		return made(s.bin(ir.OpOr, ir.S32, x.id, y.id), x.step)
+	}
+	return nil
+}
+
+// signed is lane 0 of a 32-bit affine value, all of whose lanes have one sign, in 64 bits.
+func (s *stream) signed(x *sval) ir.ID {
+	a := s.sext(x)
+	e := s.end(a)
+	s.must(s.cmp(ir.SGE, s.bin(ir.OpXor, ir.S64, a.id, e), s.konst(ir.S64, 0)))
+	return a.id
+}
+
+// sload is a scalar load.
+func (s *stream) sload(id ir.ID, v *ir.Value) *sval {
+	if len(s.access) > 0 && slices.ContainsFunc(s.access, func(a access2) bool { return a.write }) {
+		refuse("a scalar load behind a store")
+	}
+	if v.Width%4 != 0 || v.Space == ir.LDS || v.Space == ir.Scratch {
+		refuse("a scalar load")
+	}
+	w := *v
+	w.Args = slices.Clone(v.Args)
+	for i, a := range w.Args {
+		if a == ir.NoID {
+			continue
+		}
+		x := s.force(s.use(a))
+		if x.kind != kUniform || i == 0 && !x.wide {
+			refuse("the address of a scalar load")
+		}
+		w.Args[i] = x.id
+	}
+	x := s.put(w)
+	return &sval{id: x, wide: v.Type == ir.S64}
+}
+
+// memory is a load or store of global memory.
+func (s *stream) memory(id ir.ID, v *ir.Value) *sval {
+	c := s.c
+	m := s.force(s.use(v.Args[2]))
+	if v.Space != ir.Global || m.kind != kAll || m.bits != 0 && m.bits != c.full() {
+		refuse("memory of %v", v.Space)
+	}
+	n := v.Regs()
+	if m.bits == 0 {
+		if v.Op == ir.OpStore {
+			return nil
+		}
+		x := s.num32(0)
+		if v.Type == ir.V64 {
+			return &sval{id: s.konst(ir.S64, 0), wide: true}
+		}
+		if v.Type == ir.T {
+			t := &sval{kind: kTuple}
+			for range n {
+				t.elems = append(t.elems, x)
+			}
+			return t
+		}
+		return x
+	}
+	addr := &sval{id: s.konst(ir.S64, uint64(int64(int32(v.Imm)))), wide: true}
+	if b := v.Args[0]; b != ir.NoID {
+		x := s.force(s.use(b))
+		if !x.wide || x.kind != kUniform {
+			refuse("a base")
+		}
+		addr = s.plus(addr, x)
+	}
+	if o := v.Args[1]; o != ir.NoID {
+		x := s.force(s.use(o))
+		if !x.wide {
+			if v.Imm&ir.OffSigned != 0 {
+				x = s.sext(x)
+			} else {
+				x = s.zext(x)
+			}
+		}
+		if x == nil || x.kind != kUniform && x.kind != kAffine {
+			refuse("addresses of no order")
+		}
+		addr = s.plus(addr, x)
+	}
+	w := int64(v.Width)
+	load := v.Op == ir.OpLoad
+	switch {
+	case w != 1 && w != 2 && w != 4 && w != 8 && w != 16:
+		refuse("%d bytes a lane", w)
+	case addr.step == w:
+	case load && addr.step == 0 && w >= 4:
+	case load && w == 4 && addr.step > 0 && addr.step <= 256:
+	default:
+		refuse("%d bytes a lane, %d apart", w, addr.step)
+	}
+	i := len(s.access)
+	a := access2{id: id, step: addr.step, n: int32(addr.step*int64(c.lanes-1) + w), write: !load}
+	a.host = s.put(ir.Value{Op: opHost, Type: ir.S64, Args: []ir.ID{addr.id}, Imm: uint64(i), PC: v.PC})
+	s.access = append(s.access, a)
+	x := *v
+	x.Args = []ir.ID{a.host}
+	x.Imm = uint64(i)
+	if !load {
+		x.Args = append(x.Args, s.vector(s.use(v.Args[3])))
+	}
+	c.over[id] = &x
+	s.emit(id, classWave)
+	if !load {
+		return nil
+	}
+	return &sval{kind: kVector, id: id, wide: v.Type == ir.V64}
+}
+
+// plus adds 64-bit values; constants that are 0 vanish.
+func (s *stream) plus(x, y *sval) *sval {
+	if k, ok := s.constOf(x); ok && k == 0 {
+		return y
+	}
+	return s.add64(x, y)
+}
