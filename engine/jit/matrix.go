@@ -19,6 +19,7 @@ const (
 	matF64           //
 	matFlush         // CDNA2's f16 and bf16
 	matI8            //
+	matPairs         // WMMA: pairs of exact products, one rounding
 )
 
 // matrix is one operation being emitted.
@@ -39,7 +40,13 @@ type matrix struct {
 
 // matKindOf chooses the arithmetic; matNone leaves the operation to the helper.
 func (c *compiler) matKindOf(m *ir.Matrix, e ir.FP) (k matKind, group int) {
-	if m.CBSZ != 0 && !m.WMMA || m.BLGP != 0 || m.WMMA || m.N%16 != 0 {
+	if m.CBSZ != 0 || m.BLGP != 0 || m.N%16 != 0 {
+		return matNone, 0
+	}
+	if m.WMMA && m.A != ir.I8 {
+		if m.A == m.B && (m.A == ir.F16 || m.A == ir.BF16) && m.C == ir.F32 {
+			return matPairs, 2
+		}
 		return matNone, 0
 	}
 	switch {
@@ -161,8 +168,8 @@ func (c *compiler) word(z x86.Vec, arg ir.ID, i, q int) {
 // words is how many words an argument has.
 func (c *compiler) words(arg ir.ID) int { return max(1, len(c.vals[arg].comps)) }
 
-// operand brings A or B into its table at.
-func (x *matrix) operand(arg ir.ID, at int32) {
+// operand brings A or B into its table at; bit is its own in the modifiers.
+func (x *matrix) operand(arg ir.ID, at int32, bit uint8) {
 	c, a := x.c, &x.c.a
 	const L = x86.L512
 	put := func(z x86.Vec, e, q int) {
@@ -182,13 +189,19 @@ func (x *matrix) operand(arg ir.ID, at int32) {
 			case matF32:
 				put(0, w, q)
 			case matI8: // words of the bytes 0 and 2, and of 1 and 3
+				shift := x86.VPSRAWI
+				if x.m.WMMA && x.m.Neg&bit == 0 { // that modifier says whether it is signed
+					shift = x86.VPSRLWI
+				}
 				a.EI(x86.VPSLLWI, L, 0, 1, x86.V(0), 8, noMod)
-				a.EI(x86.VPSRAWI, L, 0, 1, x86.V(1), 8, noMod)
-				a.EI(x86.VPSRAWI, L, 0, 2, x86.V(0), 8, noMod)
+				a.EI(shift, L, 0, 1, x86.V(1), 8, noMod)
+				a.EI(shift, L, 0, 2, x86.V(0), 8, noMod)
 				put(1, 2*w, q)
 				put(2, 2*w+1, q)
 			case matFlush:
 				x.widen(w, q, put)
+			case matPairs:
+				x.widenExact(bit, w, q, put)
 			}
 		}
 	}
@@ -254,8 +267,8 @@ func (c *compiler) matrixOp(id ir.ID, v *ir.Value) (ok bool) {
 	if x.kind == matFlush {
 		a.Ldmxcsr(x86.ML(a.Const32(c.p.MXCSR|mxcsrDAZ|mxcsrFTZ), 0))
 	}
-	x.operand(v.Args[0], x.at)
-	x.operand(v.Args[1], x.tb)
+	x.operand(v.Args[0], x.at, 1)
+	x.operand(v.Args[1], x.tb, 2)
 	rows := func(use func(r, q int, at int32)) {
 		for i, o := range x.outs {
 			if o >= 0 {
@@ -275,6 +288,9 @@ func (c *compiler) matrixOp(id ir.ID, v *ir.Value) (ok bool) {
 		if x.kind == matFlush { // denormals become +0
 			a.E(x86.VPTESTMD, L, 1, 0, x86.ML(a.Const32(0x7f800000), 0).Bcast(), noMod)
 			a.E(x86.VMOVDQU32, L, 0, 0, x86.V(0), x86.Zeroed(1))
+		}
+		if x.kind == matPairs {
+			x.modifyC()
 		}
 		a.E(x86.VMOVDQU32S, L, 0, 0, x86.M(rFrame, at), noMod)
 	})
@@ -365,6 +381,9 @@ func (x *matrix) loadB(off int32) {
 	a := &x.c.a
 	_, b := x.steps()
 	a.G(x86.LEA, 8, x86.R15, x86.M(rFrame, off))
+	if x.kind == matPairs { // needs the registers
+		return
+	}
 	for k := range b {
 		for h := range x.halves() {
 			if r := firstB + k*x.halves() + h; r < 32 {
@@ -423,6 +442,8 @@ func (x *matrix) row() {
 			a.E(x86.VPDPWSSD, L, 0, uint8(firstB+k), x86.M(x86.R12, 4*at).Bcast(), noMod)
 		}
 		a.E(x86.VMOVDQU32S, L, 0, 0, d(0), noMod)
+	case matPairs:
+		x.wmmaRow()
 	case matFlush:
 		a.E(x86.VMOVDQU32, L, 0, 0, d(0), noMod)
 		// NaNs end as one pattern, so the order of operands does not matter.
