@@ -82,11 +82,11 @@ static __attribute__((noinline)) void fma_c(float a, float b, int n) {
     }
 }
 
-static __attribute__((noinline)) void fma_512(float a, float b, int n) {
+static __attribute__((noinline)) void fma_512(float a, float b, float scale, int n) {
     __m512 va = _mm512_set1_ps(a), vb = _mm512_set1_ps(b);
     for (int l = 0; l < lanes; l += 16) {
         __m512 x[8];
-        for (int j = 0; j < 8; j++) x[j] = _mm512_set1_ps(l * 0.001f + j);
+        for (int j = 0; j < 8; j++) x[j] = _mm512_set1_ps((l * 0.001f + j) * scale);
         for (int i = 0; i < n; i++)
             for (int j = 0; j < 8; j++) x[j] = _mm512_fmadd_ps(x[j], va, vb);
         __m512 s = x[0];
@@ -303,8 +303,10 @@ int main(void) {
     const int n = 4096;
     BEST(s, fma_c(0.999f, 0.001f, n));
     report("fma", 2.0 * 8 * n * lanes / s / 1e9, "GFLOP/s");
-    BEST(s, fma_512(0.999f, 0.001f, n));
+    BEST(s, fma_512(0.999f, 0.001f, 1, n));
     report("fma_avx512", 2.0 * 8 * n * lanes / s / 1e9, "GFLOP/s");
+    BEST(s, fma_512(0.999f, 0.001f * 1e-40f, 1e-40f, n)); // all numbers are denormal
+    report("fma_denormal_avx512", 2.0 * 8 * n * lanes / s / 1e9, "GFLOP/s");
     const int g = 512;
     float *a = mem(4 * g * g), *b = mem(4 * g * g), *c = mem(4 * g * g);
     for (int i = 0; i < g * g; i++) a[i] = b[i] = (i * 7919 % 256) / 256.0f;

@@ -111,7 +111,7 @@ func helperName(f *ir.Func, id ir.ID) string {
 
 // TestCorpus compiles the functions of Debian's rocRAND, or of the files that CORPUS names (a glob), all of which must compile: each
 // CORPUS_SAMPLE'th one. It logs how fast lifting and compiling are, a hash of all code, and which operations are left
-// to the helper, by how many there are in the code.
+// to the helper, by how many there are in the code. CORPUS_MODE is the MODE that it is lifted for.
 func TestCorpus(t *testing.T) {
 	needJIT(t)
 	runtime.LockOSThread() // cpuTime is the thread's
@@ -124,6 +124,10 @@ func TestCorpus(t *testing.T) {
 	}
 	if n, err := strconv.Atoi(os.Getenv("CORPUS_SAMPLE")); err == nil {
 		sample = n
+	}
+	mode := uint32(0x3f0)
+	if m, err := strconv.ParseUint(os.Getenv("CORPUS_MODE"), 0, 32); err == nil {
+		mode = uint32(m)
 	}
 	var list []string
 	for _, g := range strings.Fields(glob) {
@@ -155,7 +159,7 @@ func TestCorpus(t *testing.T) {
 					continue
 				}
 				t0 := cpuTime()
-				f, err := lift.Func(textSource{text}, tg.Wave(lanes), pc, 0x3f0, lanes)
+				f, err := lift.Func(textSource{text}, tg.Wave(lanes), pc, mode, lanes)
 				if err != nil {
 					continue // a function without code in this object
 				}
