@@ -37,6 +37,7 @@ type helperInfo struct {
 
 	again   x86.Label // start of a global access, to try again once the TLB is filled
 	againAt int       // its offset; 0 for other operations
+	span    span      // of an access that looks at a Range, when all lanes are active and follow one another
 	always  bool      // the code cannot do it itself
 
 	once sync.Once // makes the interpreter's form

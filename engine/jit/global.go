@@ -359,9 +359,12 @@ func (x *access) whole(no x86.Label) {
 		a.Alu(x86.OR, 8, x86.R8, x86.R(x86.RAX))
 	}
 	a.Alu(x86.ADD, 8, x86.R8, x86.R(x86.R15))
+	there := a.NewLabel()
+	x.byRange(lanes*x.w, there)
 	a.G(x86.LEA, 8, x86.RCX, x86.M(x86.R8, lanes*x.w-1))
 	a.G(x86.MOV, 8, x86.RAX, x86.R(x86.R8))
 	x.pages()
+	a.Bind(there)
 	if x.w <= 4 {
 		for q := range c.strips {
 			x.fixed = q + 1

@@ -100,15 +100,21 @@ func (m *machine) refill(w *wave.Wave, o *operands) bool {
 		return base + x
 	}
 	first, last := addr(bits.TrailingZeros64(k)), addr(63-bits.LeadingZeros64(k))+uint64(o.v.Width)-1
+	acc := mem.Read
+	if o.v.Op == ir.OpStore {
+		acc = mem.Write
+	}
+	if s := &o.h.span; s.n > 0 && last-first+1 == s.n && m.tried != first {
+		if m.tlb.Span(s.index, first, s.n, acc) {
+			m.tried = first
+			return true
+		}
+	}
 	if page := first >> mem.PageShift; m.tried == page {
 		m.tried = ^uint64(0)
 		return false
 	} else {
 		m.tried = page
-	}
-	acc := mem.Read
-	if o.v.Op == ir.OpStore {
-		acc = mem.Write
 	}
 	if _, _, f := m.tlb.Lookup(first, acc); f != nil {
 		return false

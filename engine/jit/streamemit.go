@@ -6,7 +6,6 @@ import (
 
 	"github.com/pumice-gpu/pumice/engine/ir"
 	"github.com/pumice-gpu/pumice/engine/jit/x86"
-	"github.com/pumice-gpu/pumice/engine/mem"
 )
 
 // maxGroupWaves is the largest number of waves of a work-group.
@@ -19,13 +18,6 @@ type Stream struct {
 	items []uint64
 	x     []int
 	spans []span
-}
-
-// span is an access that looks at a Range.
-type span struct {
-	index int // of the Range
-	n     uint64
-	acc   mem.Access
 }
 
 // Parameters in the frame, from Stream.area.
@@ -188,11 +180,7 @@ func (c *compiler) emitStream(s *stream) {
 	}
 	slices.Sort(st.items)
 	for i, x := range s.access {
-		acc := mem.Read
-		if x.write {
-			acc = mem.Write
-		}
-		st.spans = append(st.spans, span{index: int((c.f.PC>>8 + uint64(i)) % mem.NumRanges), n: uint64(x.n), acc: acc})
+		st.spans = append(st.spans, c.newSpan(i, x.n, x.write))
 	}
 	c.p.Stream = st
 	at := func(off int32) x86.RM { return x86.M(rFrame, area+off) }
@@ -283,24 +271,10 @@ func (c *compiler) streamGuard(v *ir.Value, bail, next x86.Label) {
 // streamHost makes an address a host address by the access's Range.
 func (c *compiler) streamHost(id ir.ID, v *ir.Value, st *Stream) {
 	a := &c.a
-	sp := &st.spans[v.Imm]
 	out := a.NewLabel()
-	r := int32(mem.RangesOffset + sp.index*mem.RangeSize)
-	size := r + mem.RangeR
-	if sp.acc == mem.Write {
-		size = r + mem.RangeW
-	}
 	c.gin(x86.R8, v.Args[0])
 	a.G(x86.MOV, 8, x86.RDX, x86.M(rState, offTLB))
-	a.G(x86.MOV, 8, x86.RAX, x86.R(x86.R8))
-	a.Alu(x86.SUB, 8, x86.RAX, x86.M(x86.RDX, r+mem.RangeBase))
-	a.G(x86.MOV, 8, x86.RCX, x86.M(x86.RDX, size))
-	a.Alu(x86.CMP, 8, x86.RAX, x86.R(x86.RCX))
-	a.Jcc(x86.AE, out)
-	a.AluI(x86.ADD, 8, x86.R(x86.RAX), int32(sp.n))
-	a.Alu(x86.CMP, 8, x86.RAX, x86.R(x86.RCX))
-	a.Jcc(x86.A, out)
-	a.Alu(x86.ADD, 8, x86.R8, x86.M(x86.RDX, r+mem.RangeDelta))
+	c.rangeHost(&st.spans[v.Imm], out)
 	c.gout(id, 0, x86.R8)
 	c.tails = append(c.tails, func() {
 		a.Bind(out)

@@ -242,15 +242,17 @@ func (t *TLB) Span(i int, va, n uint64, a Access) bool {
 	in := va & (PageSize - 1)
 	x := Range{Base: va - in, Delta: uint64(uintptr(host)) - va}
 	size := in + m
+	ahead := 0
 	if old := max(r.R, r.W); old > 0 && r.Delta == x.Delta && (r.R > 0) == (rights&Read != 0) && (r.W > 0) == (rights&Write != 0) {
 		switch {
 		case va >= r.Base && va <= r.Base+old:
 			x.Base, size = r.Base, max(old, va+m-r.Base)
+			ahead = spanAhead
 		case x.Base < r.Base && va+m >= r.Base:
 			size = max(size, r.Base+old-x.Base)
 		}
 	}
-	for k := 0; x.Base+size < va+n || k < spanAhead; k++ {
+	for k := 0; x.Base+size < va+n || k < ahead; k++ {
 		host, m, more, f := t.space.Translate(x.Base+size, a)
 		if f != nil || more != rights || uint64(uintptr(host))-(x.Base+size) != x.Delta {
 			break
@@ -270,7 +272,7 @@ func (t *TLB) Span(i int, va, n uint64, a Access) bool {
 	return true
 }
 
-// spanAhead is how many pieces further Span looks.
+// spanAhead is how many pieces further Span looks when a range has grown.
 const spanAhead = 8
 
 // Lookup returns the host address of va for access a (Read, Write, or both) and how many bytes of its page remain.
