@@ -142,7 +142,7 @@ type Operand struct {
 	Type  DataType
 	Reg   uint16 // canonical SGPR number, VGPR number or Special
 	N     uint8  // width in dwords (registers); 0 for immediates; 16-bit operands have N=1
-	Hi    bool   // gfx11+ true16: the high half of a VGPR
+	Hi    bool   // gfx11+ true16: the high half of a VGPR; of an OperandLiteral: a K constant
 	Value uint64 // OperandConst, OperandLiteral, OperandImm
 }
 

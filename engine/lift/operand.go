@@ -363,7 +363,7 @@ func half(t ir.Type) ir.Type {
 
 // half16 brings the 16 bits of source i that the instruction reads to the low half.
 func (c *ictx) half16(o *isa.Operand, x ir.ID, i int, k ir.Kind) ir.ID {
-	high := o.Hi
+	high := o.Kind == isa.OperandVGPR && o.Hi // (a K constant has Hi too)
 	if (c.in.Fmt == isa.VOP3 || c.in.Fmt == isa.VOP3P) && c.in.OpSel>>i&1 != 0 && o.Kind != isa.OperandConst {
 		high = true
 	}
