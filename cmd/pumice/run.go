@@ -20,6 +20,7 @@ import (
 type runOptions struct {
 	gpus    string // comma-separated profile names
 	engine  string // "" for the default
+	svm     string // driver of shared virtual memory; "" for the default
 	rocm    string // whose user space: rocmPumice and so on
 	trace   bool   // of shared virtual memory
 	file    string // for the trace; "" for standard error
@@ -59,6 +60,10 @@ func (o *runOptions) table() []option {
 		{"engine", "jit|interp", "what runs kernels: compiled code (the default where the CPU has AVX2), jit-avx2 to do without AVX-512, or the interpreter", func(value string) error {
 			o.engine = value
 			return machine.CheckEngine(value)
+		}},
+		{"svm-engine", "drm|kfd", "which driver serves shared virtual memory: the one on drm_gpusvm (the default), or the older one of amdkfd", func(value string) error {
+			o.svm = value
+			return machine.CheckSVMEngine(value)
 		}},
 		{"dump-on-fault", "FILE|DIR/", "write all registers, the LDS and the memory around of a wave that faults; in a folder, a file for each; --json applies", stringOption(&o.faults)},
 		{"svm-trace", "[=FILE]", "print each migration of managed memory, and why, to standard error or to a file; --json applies", func(value string) error {
@@ -232,6 +237,10 @@ func programEnv(env []string, o *runOptions) ([]string, error) {
 			if !o.trace {
 				out = append(out, e)
 			}
+		case machine.SVMEngineVariable:
+			if o.svm == "" {
+				out = append(out, e)
+			}
 		case machine.EngineVariable:
 			if o.engine == "" {
 				out = append(out, e)
@@ -242,6 +251,9 @@ func programEnv(env []string, o *runOptions) ([]string, error) {
 	}
 	if o.engine != "" {
 		out = append(out, machine.EngineVariable+"="+o.engine)
+	}
+	if o.svm != "" {
+		out = append(out, machine.SVMEngineVariable+"="+o.svm)
 	}
 	if o.trace {
 		out = append(out, observe.SVMTraceVariable+"="+observe.SVMTrace(o.file, o.json))

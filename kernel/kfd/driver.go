@@ -45,6 +45,7 @@ type Config struct {
 	PID    int               // 0: this process; appears in SMI messages
 
 	NoMigration bool              // managed memory stays in the host
+	OldSVM      bool              // kernel/kfd/svm serves shared virtual memory, not kernel/amdgpu/svm
 	Warn        func(text string) // told of what the system does not let us do; may be nil
 	Hooks       Hooks
 }

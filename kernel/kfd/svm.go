@@ -462,8 +462,11 @@ func (d *Driver) PrepareFork() {
 	if p == nil {
 		return
 	}
-	if l, ok := p.ranges.current().(*svmLive); ok {
-		_ = l.space.BringHome()
+	switch e := p.ranges.current().(type) {
+	case *svmLive:
+		_ = e.space.BringHome()
+	case *svmOld:
+		_ = e.space.BringHome()
 	}
 }
 
