@@ -23,7 +23,7 @@ faults_src   := $(wildcard examples/faults/*.hip)
 examples_hdr := $(wildcard examples/*.h)
 exdir        := $(BUILD)/examples/$(patsubst -%,%,$(OPT))
 
-.PHONY: help build demo test test-isa test-conformance conformance test-go test-examples test-stress stress bench nightly lint examples examples-all examples-newer test-newer fuzz-short clean deps
+.PHONY: help build demo test test-isa test-conformance conformance test-go test-examples test-stress stress bench nightly svm-live lint examples examples-all examples-newer test-newer fuzz-short clean deps
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -145,9 +145,14 @@ NIGHTLY ?= 12h
 nightly:
 	NIGHTLY_CPU=$(NIGHTLY) $(GO) test ./engine/jit -v -count 1 -timeout 0 -run '^TestNightly$$'
 	PUMICE_SVM_OPS=1000000 $(GO) test ./kernel/svmsim -count 1 -timeout 0 -run 'TestNoByteIsLost|TestEnginesAgree'
+	$(MAKE) svm-live
 	scripts/fuzz-short 5m
 	$(MAKE) test-newer NEWER_O0="$(filter-out $(images),$(newer))"
 	$(MAKE) test-isa
+
+## svm-live       a GiB of managed memory on a GPU with 64 MiB, by both runtimes, on both drivers, with XNACK on and off
+svm-live: build
+	PUMICE_TEST_ALL=1 PUMICE_TEST_SVM_MIB=1024 $(GO) test ./cmd/libpumice/svmlive -count 1 -v -run 'TestLive/.*/.*/.*/oversubscribe$$'
 
 ## bench          measure, and append to bench/results.jsonl
 bench: build
