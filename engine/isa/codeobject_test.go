@@ -68,8 +68,11 @@ func codeObjects(data []byte, all bool) map[string][]byte {
 }
 
 // respelled says whether what was assembled may differ from the code it was the disassembly of: an address that the linker
-// filled in may be an inline constant, and hardware ignores the destination of v_cmpx.
+// filled in may be an inline constant, the text of a 16-bit operand shows half of a literal, and hardware ignores the destination of v_cmpx.
 func respelled(in *Inst, back []byte) bool {
+	if n := int(in.Size) - 2; halfLiteral(in) && len(back) == n+2 && bytes.Equal(back[:n], in.bytes()[:n]) { // the text shows half of it
+		return true
+	}
 	for i := range in.Src[:in.NSrc] {
 		if o := &in.Src[i]; o.Kind == OperandLiteral && int64(int32(o.Value)) >= -16 && int64(int32(o.Value)) <= 64 {
 			return len(back) == int(in.Size)-4

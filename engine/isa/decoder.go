@@ -468,7 +468,9 @@ func (d *decoder) usedVOP3P(op *Op, l *layout, use func(...fieldID), part func(f
 	for i := 0; i < n && i < 3; i++ {
 		use(srcs[i])
 	}
-	use(fVdst)
+	if len(op.Dst) > 0 {
+		use(fVdst)
+	}
 	if op.Flags&FlagMFMA != 0 || a.p&(pCbsz) != 0 {
 		if l.has(fCbsz) {
 			use(fCbsz, fAccCD, fAcc)
@@ -488,8 +490,10 @@ func (d *decoder) usedVOP3P(op *Op, l *layout, use func(...fieldID), part func(f
 	}
 	if n < 3 && op.Flags&FlagMFMA == 0 {
 		for i := uint8(0); int(i) < n; i++ {
-			part(fNeg, i)
-			part(fNegHi, i)
+			if a.p&pNegLo != 0 {
+				part(fNeg, i)
+				part(fNegHi, i)
+			}
 			part(fOpSel, i)
 		}
 		use(fOpSelHi) // its third bit is ignored

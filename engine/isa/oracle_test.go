@@ -194,6 +194,10 @@ func faultOf21(in *Inst, ours string, a answer) string {
 		switch {
 		case strings.HasPrefix(a.text, "v_permlane") && strings.Contains(a.text, "src_"), strings.HasPrefix(a.text, "v_permlane") && strings.Contains(a.text, "null"):
 			return "LLVM takes special registers in lane swaps"
+		case strings.Contains(a.text, "_f8f6f4") && regexp.MustCompile(`(cbsz|blgp):[567]`).MatchString(a.text):
+			return "LLVM takes formats of f8f6f4 that do not exist"
+		case strings.HasPrefix(a.text, "v_accvgpr_") && strings.Contains(a.text, ", src_"):
+			return "LLVM takes a special register where an AccVGPR stands"
 		}
 		return ""
 	}
