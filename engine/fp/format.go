@@ -20,6 +20,7 @@ const (
 	ieee  uint8 = iota
 	ocpE4       // no infinity, NaN is all ones
 	fnuz        // no infinity, no -0, NaN is 0x80
+	mx          // neither infinity nor NaN
 )
 
 func ieeeFormat(exp, man uint) format {
@@ -37,6 +38,10 @@ var (
 	fmtE5OCP  = ieeeFormat(5, 2)
 	fmtE4FNUZ = format{4, 3, 8, -7, 7, 7, fnuz}
 	fmtE5FNUZ = format{5, 2, 16, -15, 15, 3, fnuz}
+
+	fmtE2M1 = format{2, 1, 1, 0, 2, 1, mx}
+	fmtE2M3 = format{2, 3, 1, 0, 2, 7, mx}
+	fmtE3M2 = format{3, 2, 3, -2, 4, 3, mx}
 )
 
 func formatOf(k ir.Kind, e ir.FP) *format {
@@ -57,6 +62,12 @@ func formatOf(k ir.Kind, e ir.FP) *format {
 			return &fmtE5OCP
 		}
 		return &fmtE5FNUZ
+	case ir.FP4:
+		return &fmtE2M1
+	case ir.FP6:
+		return &fmtE2M3
+	case ir.BF6:
+		return &fmtE3M2
 	}
 	return &fmtF32
 }
@@ -85,12 +96,14 @@ func (f *format) maxFinite(neg bool) uint64 {
 	return b
 }
 
-// nan is the NaN of an invalid operation.
+// nan is the NaN of an invalid operation; of a format that has none, the largest number.
+//
+// fidelity: approximate mx-nan: NaN converted to FP4, FP6 or BF6 gives the largest number with its sign; hardware's choice is not published
 func (f *format) nan() uint64 {
 	switch f.kind {
 	case fnuz:
 		return f.sign()
-	case ocpE4:
+	case ocpE4, mx:
 		return f.sign() | f.emask() | f.fmask()
 	}
 	return f.sign() | f.emask() | f.quiet()
@@ -102,6 +115,8 @@ func (f *format) isNaN(b uint64) bool {
 		return b == f.sign()
 	case ocpE4:
 		return b&^f.sign() == f.emask()|f.fmask()
+	case mx:
+		return false
 	}
 	return b&^f.sign() > f.emask()
 }

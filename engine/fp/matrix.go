@@ -17,6 +17,10 @@ type Prep func(x uint64) uint64
 // the sum.
 func MatrixUnit(m *ir.Matrix, e ir.FP) (a, b Prep, d Dot) {
 	same := func(x uint64) uint64 { return x }
+	if m.F8F6F4 {
+		wide := func(k ir.Kind) Prep { return func(x uint64) uint64 { return Cvt(k, ir.F64, e&ir.FPOCP, x) } }
+		return wide(m.A), wide(m.B), doubleDot
+	}
 	if m.A == ir.F16 || m.A == ir.BF16 {
 		switch m.Gen {
 		case 2:
@@ -494,4 +498,16 @@ func wmmaDot(m *ir.Matrix, e ir.FP) Dot {
 		}
 		return c
 	}
+}
+
+// doubleDot adds products of f64 bits in f64, in order of k, and rounds once.
+//
+// fidelity: approximate matrix-f8f6f4: products are added in double precision and rounded once to f32; in what order and width CDNA4 adds
+// is not published
+func doubleDot(a, b []uint64, c uint64) uint64 {
+	s := float64(0)
+	for i := range a {
+		s += math.Float64frombits(a[i]) * math.Float64frombits(b[i])
+	}
+	return Cvt(ir.F64, ir.F32, 0, math.Float64bits(s+float64(math.Float32frombits(uint32(c)))))
 }

@@ -1,6 +1,8 @@
 package interp
 
 import (
+	"math"
+
 	"github.com/pumice-gpu/pumice/engine/fp"
 	"github.com/pumice-gpu/pumice/engine/ir"
 	"github.com/pumice-gpu/pumice/engine/lane"
@@ -19,7 +21,8 @@ type matrixPlan struct {
 	c      []lane.Place // registers of C and D: element (block, row, column) by [(block*M + i)*N + j]
 	index  []lane.Place // of a sparse A: which of four k an element is, in the last of A's registers
 	neg    [2][2]uint8  // sparse: sign bits to flip in A's and B's elements, of even and odd k
-	bits   uint
+	bits   uint         // of an element of A
+	bBits  uint
 	cBits  uint
 	refuse string
 }
@@ -27,7 +30,7 @@ type matrixPlan struct {
 // planMatrix works the layout out.
 func planMatrix(v *ir.Value, lanes int) *matrixPlan {
 	m := v.Aux.(*ir.Matrix)
-	p := &matrixPlan{bits: uint(m.A.Bits()), cBits: uint(m.C.Bits())}
+	p := &matrixPlan{bits: uint(m.A.Bits()), bBits: uint(m.B.Bits()), cBits: uint(m.C.Bits())}
 	p.prepA, p.prepB, p.dot = fp.MatrixUnit(m, v.FP)
 	p.rows = haveAVX && m.A == ir.F32 && m.C == ir.F32 && !m.XF32 && v.FP&(ir.FPFlushIn|ir.FPFlushOut) == 0 && (m.N == 32 || m.N == 16) && m.K < 32
 	if m.Sparse {
@@ -38,7 +41,9 @@ func planMatrix(v *ir.Value, lanes int) *matrixPlan {
 		return p
 	}
 	p.a = lane.MatrixInputs(m, m.M, lanes)
-	p.b = lane.MatrixInputs(m, m.N, lanes)
+	mb := *m
+	mb.A = m.B // whose width the places have
+	p.b = lane.MatrixInputs(&mb, m.N, lanes)
 	p.c = lane.MatrixOutputs(m, lanes)
 	return p
 }
@@ -69,7 +74,23 @@ func (m *machine) element(regs []ref, p lane.Place, bits uint) uint64 {
 		}
 		return x
 	}
+	if bits == 6 && p.Shift > 26 && int(p.Reg)+1 < len(regs) {
+		x |= uint64(m.lanes(regs[p.Reg+1])[p.Lane&63]) << 32
+	}
 	return x >> p.Shift & (1<<bits - 1)
+}
+
+// scale multiplies the elements of an operand with n rows, which are f64, by the powers of two in the last of its registers.
+func (m *machine) scale(e []uint64, regs []ref, n, k int, sel uint8) {
+	s := m.lanes(regs[len(regs)-1])
+	for i := range e {
+		x := int(s[(i/k+n*(i%k/32))&63] >> (8 * sel) & 0xff)
+		f := math.NaN()
+		if x != 255 {
+			f = math.Ldexp(1, x-127)
+		}
+		e[i] = math.Float64bits(math.Float64frombits(e[i]) * f)
+	}
 }
 
 func runMatrix(m *machine, in *inst) bool {
@@ -110,11 +131,15 @@ func runMatrix(m *machine, in *inst) bool {
 	}
 	for i, pl := range p.b {
 		pl.Lane = uint8(bLane(blgp, int(pl.Lane)))
-		x := m.element(in.x.b, pl, p.bits)
+		x := m.element(in.x.b, pl, p.bBits)
 		if negate&2 != 0 {
 			x ^= 1 << 63
 		}
 		b[i] = p.prepB(x)
+	}
+	if x.Scaled {
+		m.scale(a, in.x.a, x.M, x.K, x.ScaleA)
+		m.scale(b, in.x.b, x.N, x.K, x.ScaleB)
 	}
 	// D may be in C's registers: it is made aside.
 	d := m.elems(len(p.c), 2)

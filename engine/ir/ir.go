@@ -36,6 +36,9 @@ const (
 	BF8 // E5M2
 	I4
 	U4
+	FP4 // E2M1 of OCP's microscaling formats, which have neither infinities nor NaNs
+	FP6 // E2M3
+	BF6 // E3M2
 )
 
 // FP is the floating-point environment of one op: the fields of MODE that matter for its Kind, resolved at lifting.

@@ -24,15 +24,17 @@ func (t Type) Width() int {
 }
 
 var kindNames = [...]string{KindNone: "none", F16: "f16", BF16: "bf16", F32: "f32", F64: "f64", I8: "i8", U8: "u8", I16: "i16",
-	U16: "u16", I32: "i32", U32: "u32", I64: "i64", U64: "u64", FP8: "fp8", BF8: "bf8", I4: "i4", U4: "u4"}
+	U16: "u16", I32: "i32", U32: "u32", I64: "i64", U64: "u64", FP8: "fp8", BF8: "bf8", I4: "i4", U4: "u4", FP4: "fp4", FP6: "fp6", BF6: "bf6"}
 
 func (k Kind) String() string { return name(kindNames[:], int(k), "kind") }
 
 // Bits returns the width of an element of kind k.
 func (k Kind) Bits() int {
 	switch k {
-	case I4, U4:
+	case I4, U4, FP4:
 		return 4
+	case FP6, BF6:
+		return 6
 	case I8, U8, FP8, BF8:
 		return 8
 	case F16, BF16, I16, U16:
@@ -46,7 +48,9 @@ func (k Kind) Bits() int {
 }
 
 // Float reports whether k is a floating-point format.
-func (k Kind) Float() bool { return k >= F16 && k <= F64 || k == FP8 || k == BF8 }
+func (k Kind) Float() bool {
+	return k >= F16 && k <= F64 || k == FP8 || k == BF8 || k >= FP4 && k <= BF6
+}
 
 // Signed reports whether k is a signed integer.
 func (k Kind) Signed() bool { return k == I4 || k == I8 || k == I16 || k == I32 || k == I64 }

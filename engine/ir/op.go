@@ -189,6 +189,11 @@ type Matrix struct {
 	Sparse          bool
 	Clamp           bool
 	XF32            bool // A and B are f32 cut to ten fraction bits
+	F8F6F4          bool // 32 elements of 8, 6 or 4 bits in a lane; A and B may differ
+	// Scaled: the last registers of A and of B hold exponents, of which byte ScaleA (ScaleB) is that of 32 elements: a lane's is of
+	// its row and, lanes counted in groups of M (N), of the group's run of k.
+	Scaled         bool
+	ScaleA, ScaleB uint8
 }
 
 // BufAddr flags in Imm's high half; the low 32 bits are the byte offset.

@@ -55,6 +55,10 @@ func inputLane(m *ir.Matrix, n, lanes, blk, row, k, all int) (lane, e, regs int)
 		return row + 16*(k/run%2), k/(2*run)*run + k%run, max(1, all/2*m.A.Bits()/32)
 	}
 	per := all * n * m.Blocks / lanes
+	if m.F8F6F4 && m.A.Bits() == 8 { // two runs of 16, of which the second lies behind all lanes' first
+		g := all / 32
+		return row + n*(k/16%g), k/(16*g)*16 + k%16, 0
+	}
 	return row + n*(blk+m.Blocks*(k/per)), k % per, 0
 }
 

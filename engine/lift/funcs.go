@@ -401,6 +401,8 @@ func init() {
 	addMatrixRules(rules)
 	addRelativeRules(rules)
 	addImageRules(rules)
+	addScaledRules(rules)
+	scaledFns(funcs)
 }
 
 // fullSource reads source i in all lanes, without modifiers.

@@ -394,7 +394,7 @@ func (l *lifter) fp(k ir.Kind) ir.FP {
 // result's.
 func (l *lifter) cvtFP(from, to ir.Kind) ir.FP {
 	a, b := l.fp(from), l.fp(to)
-	if !isFloat(to) && to != ir.FP8 && to != ir.BF8 {
+	if !isFloat(to) && !to.Float() {
 		return a
 	}
 	if !isFloat(from) {

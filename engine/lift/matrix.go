@@ -11,7 +11,7 @@ import (
 )
 
 // matrixName takes a matrix mnemonic apart: result type, M, N, K, blocks, element types.
-var matrixName = regexp.MustCompile(`^v_(mfma|smfmac|wmma|swmmac)_(\w+?)_(\d+)x(\d+)x(\d+)(?:_(\d+)b)?_?(xf32|f16|bf16|f32|f64|i8|iu8|iu4|fp8|bf8)(?:_(fp8|bf8))?(_1k)?$`)
+var matrixName = regexp.MustCompile(`^v_(mfma_scale|mfma|smfmac|wmma|swmmac)_(\w+?)_(\d+)x(\d+)x(\d+)(?:_(\d+)b)?_?(xf32|f16|bf16|f32|f64|i8|iu8|iu4|fp8|bf8|f8f6f4)(?:_(fp8|bf8))?(_1k)?$`)
 
 var matrixKinds = map[string]ir.Kind{"f16": ir.F16, "bf16": ir.BF16, "f32": ir.F32, "xf32": ir.F32, "f64": ir.F64, "i8": ir.I8,
 	"iu8": ir.I8, "iu4": ir.I4, "i32": ir.I32, "fp8": ir.FP8, "bf8": ir.BF8}
@@ -69,6 +69,13 @@ func matrixRule(c *ictx, _ []string) error {
 	m.CBSZ, m.ABID, m.BLGP = c.in.CBSZ, c.in.ABID, c.in.BLGP
 	m.Neg, m.NegHi, m.Clamp = c.in.Neg, c.in.NegHi, c.in.Clamp
 	m.WMMA, m.XF32 = s.wmma, s.xf32
+	if m.F8F6F4 = strings.HasSuffix(c.op.Name, "_f8f6f4"); m.F8F6F4 {
+		formats := [...]ir.Kind{ir.FP8, ir.BF8, ir.FP6, ir.BF6, ir.FP4}
+		if m.CBSZ >= 5 || m.BLGP >= 5 {
+			return fmt.Errorf("format of A or B: %w", errNoMeaning)
+		}
+		m.A, m.B, m.CBSZ, m.BLGP = formats[m.CBSZ], formats[m.BLGP], 0, 0
+	}
 	switch {
 	case s.wmma && c.gen >= isa.GFX12:
 		m.Gen = 12
@@ -133,6 +140,20 @@ func matrixRule(c *ictx, _ []string) error {
 			per = m.K // both halves of the wave hold all of A
 		}
 		return max(1, per*k.Bits()/32)
+	}
+	if c.in.NY == 2 {
+		sel := func(i int) uint8 { return c.in.OpSel>>i&1 | c.in.OpSelHi>>i&1<<1 }
+		m.Scaled, m.ScaleA, m.ScaleB = true, sel(0), sel(1)
+		var in [2]ir.ID
+		for i, k := range [2]ir.Kind{m.A, m.B} {
+			regs := make([]ir.ID, 0, 9)
+			for j := range words(k) {
+				regs = append(regs, c.reg(&c.src[i], j, true))
+			}
+			regs = append(regs, c.perLane(c.reg(&c.in.YSrc[i], 0, true)))
+			in[i] = c.pure(ir.Value{Op: ir.OpTuple, Type: ir.T, N: uint8(len(regs))}, regs...)
+		}
+		return c.matrixOp(&m, n, in[0], in[1], tuple(2, n))
 	}
 	return c.matrixOp(&m, n, tuple(0, words(m.A)), tuple(1, words(m.B)), tuple(2, n))
 }

@@ -22,12 +22,15 @@ func TestMatrixForms(t *testing.T) {
 	for _, c := range []struct {
 		cpu   string
 		lanes int
-	}{{"gfx908", 64}, {"gfx90a", 64}, {"gfx942", 64}, {"gfx1100", 32}, {"gfx1100", 64}, {"gfx1201", 32}, {"gfx1201", 64}} {
+	}{{"gfx908", 64}, {"gfx90a", 64}, {"gfx942", 64}, {"gfx950", 64}, {"gfx1100", 32}, {"gfx1100", 64}, {"gfx1201", 32}, {"gfx1201", 64}} {
 		tg := isa.TargetByName(c.cpu)
 		n := 0
 		for _, op := range isa.Ops() {
 			if op.On(tg) && op.Flags&isa.FlagMFMA != 0 && !strings.Contains(op.Name, "accvgpr") {
 				n++
+				if strings.HasSuffix(op.Name, "_f8f6f4") { // TestMatrixFormats
+					continue
+				}
 				t.Run(fmt.Sprintf("%s/wave%d/%s", c.cpu, c.lanes, op.Name), func(t *testing.T) {
 					newMatrixForm(t, op, c.cpu, c.lanes).run()
 				})
@@ -47,7 +50,7 @@ type matrixForm struct {
 	aKind, bKind    string
 	dKind           string
 	wmma, sparse    bool
-	gen12           bool
+	gen12, ocp      bool
 	aRegs, bRegs    int
 	dRegs           int
 	mods            string
@@ -65,7 +68,7 @@ func newMatrixForm(t *testing.T, op *isa.Op, cpu string, lanes int) *matrixForm 
 	num := func(s string) int { v, _ := strconv.Atoi(s); return v }
 	f := &matrixForm{T: t, cpu: cpu, name: op.Spelling(isa.TargetByName(cpu)), lanes: lanes, m: num(p[3]), n: num(p[4]), k: num(p[5]),
 		dKind: p[2], aKind: p[7], bKind: p[7], wmma: strings.Contains(p[1], "wm"), sparse: p[1] == "smfmac" || p[1] == "swmmac",
-		gen12: strings.HasPrefix(cpu, "gfx12")}
+		gen12: strings.HasPrefix(cpu, "gfx12"), ocp: cpu == "gfx950" || strings.HasPrefix(cpu, "gfx12")}
 	if p[8] != "" {
 		f.bKind = p[8]
 	}
@@ -159,7 +162,7 @@ func (f *matrixForm) encode(kind string, v int) uint64 {
 		if kind == "bf8" {
 			k = ir.BF8
 		}
-		if f.gen12 {
+		if f.ocp {
 			e = ir.FPOCP
 		}
 		return fp.Cvt(ir.F64, k, e, x)

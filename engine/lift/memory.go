@@ -349,12 +349,28 @@ func addMemoryRules(r map[string]rule) {
 }
 
 // loadToLDS is a load whose data goes to LDS at M0 + offset + lane*4 instead of registers.
+// Accesses of three and four dwords (gfx950) place lanes 16 bytes apart (CDNA4 manual, "Memory Buffer Load to LDS").
 func (c *ictx) loadToLDS(a address, t memType) {
-	d := c.load(c.piece(a, 0, t.bytes), t.bytes, t.sign)
-	base := c.opx(ir.OpAnd, ir.S32, c.sget(isa.SRegM0), c.c32(0xffff))
-	off := c.opx(ir.OpShl, ir.V32, c.opx(ir.OpLaneID, ir.V32), c.c32(2))
+	n, lane := t.dwords(), uint32(2)
+	d := make([]ir.ID, n)
+	if a.buf != nil || n == 1 {
+		for i := range d {
+			d[i] = c.load(c.piece(a, 4*i, min(4, t.bytes)), min(4, t.bytes), t.sign)[0]
+		}
+	} else {
+		d = c.load(a, t.bytes, t.sign)
+	}
+	limit := uint32(0xffff)
+	if n > 1 {
+		lane = 4
+	}
+	if c.t.Name == "gfx950" { // which has 160 KiB
+		limit = 0x3ffff
+	}
+	base := c.opx(ir.OpAnd, ir.S32, c.sget(isa.SRegM0), c.c32(limit))
+	off := c.opx(ir.OpShl, ir.V32, c.opx(ir.OpLaneID, ir.V32), c.c32(lane))
 	off = c.opx(ir.OpAdd, ir.V32, off, base)
-	c.raw(ir.Value{Op: ir.OpStore, Space: ir.LDS, Width: 4, Imm: uint64(uint32(c.in.Offset))}, ir.NoID, off, c.exec(), c.perLane(d[0]))
+	c.raw(ir.Value{Op: ir.OpStore, Space: ir.LDS, Width: uint8(4 * n), Imm: uint64(uint32(c.in.Offset))}, ir.NoID, off, c.exec(), c.gather(d))
 }
 
 // bufferWide is a buffer access of more than a dword. An unswizzled buffer is accessed whole; a swizzled one dword by

@@ -174,7 +174,7 @@ var packedTypes = map[string]isa.DataType{"f16": isa.V2F16, "bf16": isa.V2BF16, 
 // that fill a register with several smaller results.
 func namedDst(name string) isa.DataType {
 	switch {
-	case !strings.HasPrefix(name, "v_"), strings.HasPrefix(name, "v_cmp"):
+	case !strings.HasPrefix(name, "v_"), strings.HasPrefix(name, "v_cmp"), strings.HasPrefix(name, "v_cvt_scalef32_"):
 		return isa.TypeNone
 	case strings.HasPrefix(name, "v_pk_"):
 		return packedTypes[name[strings.LastIndexByte(name, '_')+1:]]

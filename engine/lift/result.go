@@ -12,6 +12,7 @@ var preserves = map[string]bool{
 	"v_mac_f16": true, "v_madak_f16": true, "v_madmk_f16": true,
 	"v_mad_mixlo_f16": true, "v_mad_mixhi_f16": true, "v_fma_mixlo_f16": true, "v_fma_mixhi_f16": true,
 	"v_cvt_sr_fp8_f32": true, "v_cvt_sr_bf8_f32": true, "v_cvt_pk_fp8_f32": true, "v_cvt_pk_bf8_f32": true,
+	"v_cvt_scalef32_f16_fp8": true, "v_cvt_scalef32_f16_bf8": true, "v_bitop3_b16": true,
 }
 
 // assign stores the value of a statement into its place.
