@@ -329,9 +329,10 @@ type queues struct {
 
 func (q *queues) Quiesce() error {
 	q.stopped++
-	if q.m.fails(FailQuiesce) {
-		q.run = true
-		return mm.ETIME
+	if q.stopped == 1 || q.run { // what could not be stopped is tried again
+		if q.run = q.m.fails(FailQuiesce); q.run {
+			return mm.ETIME
+		}
 	}
 	return nil
 }

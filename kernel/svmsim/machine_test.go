@@ -1,8 +1,6 @@
 package svmsim_test
 
 import (
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -34,119 +32,6 @@ func small(c svmsim.Config) svmsim.Config {
 	return c
 }
 
-// user works on its own pages, from CPU and GPUs in turn, and knows what each word must hold.
-type user struct {
-	w     sched.World
-	p     *svmsim.Process
-	on    []*svmsim.Context
-	start uint64
-	model map[uint64]uint64
-	xnack bool
-}
-
-func (u *user) rnd(n int) int { return int(u.w.Rand64() % uint64(n)) }
-
-func (u *user) fail(what string, addr uint64, err error) {
-	u.w.Fail(fmt.Errorf("%s at %#x: %w (CPU: %+v)", what, addr, err, u.p.Look(addr)))
-}
-
-func (u *user) check(who string, addr, got uint64) {
-	if want, ok := u.model[addr]; ok && got != want {
-		u.fail(who, addr, fmt.Errorf("holds %#x, want %#x", got, want))
-	}
-}
-
-func (u *user) gpu() *svmsim.Context { return u.on[u.rnd(len(u.on))] }
-
-// register makes the pages accessible again; a new mapping is not, with XNACK off.
-func (u *user) register(addr, size uint64, attrs ...svm.Attr) {
-	for _, c := range u.on {
-		if err := c.SVM.SetAttrs(addr, size, append([]svm.Attr{{Type: svm.AttrAccess, Value: svm.AccessAllowMigrate}}, attrs...)); err != nil {
-			u.fail("set attributes", addr, err)
-		}
-	}
-}
-
-func (u *user) step() {
-	page := u.start + uint64(u.rnd(pages))<<mm.PageShift
-	addr := page + uint64(u.rnd(4)*8)
-	off := addr & (mm.PageSize - 1)
-	v := u.w.Rand64()
-	forget := func() {
-		for a := range u.model {
-			if a&^(mm.PageSize-1) == page {
-				u.model[a] = 0
-			}
-		}
-	}
-	var err error
-	what := ""
-	switch u.rnd(15) {
-	case 0, 1:
-		what, err = "CPU store", u.p.Store64(addr, v)
-		u.model[addr] = v
-	case 2, 3:
-		what = "CPU load"
-		if v, err = u.p.Load64(addr); err == nil {
-			u.check(what, addr, v)
-		}
-	case 4, 5, 6:
-		what, err = "GPU store", u.gpu().Access(addr, true, func(b []byte) { binary.LittleEndian.PutUint64(b[off:], v) })
-		u.model[addr] = v
-	case 7, 8:
-		what = "GPU load"
-		if err = u.gpu().Access(addr, false, func(b []byte) { v = binary.LittleEndian.Uint64(b[off:]) }); err == nil {
-			u.check(what, addr, v)
-		}
-	case 9:
-		what = "prefetch"
-		n := uint64(min(1+u.rnd(6), pages-int(page-u.start)>>mm.PageShift)) << mm.PageShift
-		loc := uint32(u.rnd(2)) // 0 system, 1 VRAM
-		err = u.gpu().SVM.SetAttrs(page, n, []svm.Attr{{Type: svm.AttrPrefetchLoc, Value: loc}})
-	case 10:
-		what = "preferred location, flags"
-		n := uint64(min(1+u.rnd(6), pages-int(page-u.start)>>mm.PageShift)) << mm.PageShift
-		err = u.gpu().SVM.SetAttrs(page, n, []svm.Attr{{Type: svm.AttrPreferredLoc, Value: uint32(u.rnd(2))}, {Type: svm.AttrCoherent, Value: uint32(u.rnd(2))}})
-	case 11:
-		what = "munmap, mmap"
-		if err = u.p.Munmap(page, mm.PageSize); err == nil {
-			if e := u.gpu().Access(addr, false, func([]byte) {}); e == nil {
-				u.fail("GPU load of an unmapped page", addr, errors.New("succeeds"))
-			}
-			err = u.p.Mmap(page, mm.PageSize, rw, mm.Anon)
-		}
-		forget()
-		u.register(page, mm.PageSize)
-	case 12:
-		what = "mprotect"
-		if err = u.p.Mprotect(page, mm.PageSize, mm.ProtRead); err == nil {
-			if e := u.gpu().Access(addr, true, func([]byte) {}); e == nil {
-				u.fail("GPU store to a read-only page", addr, errors.New("succeeds"))
-			}
-			err = u.p.Mprotect(page, mm.PageSize, rw)
-			u.register(page, mm.PageSize)
-		}
-	case 13:
-		what, err = "madvise", u.p.DontNeed(page, mm.PageSize)
-		forget()
-	case 14:
-		what = "access off and on"
-		c := u.gpu()
-		if err = c.SVM.SetAttrs(page, mm.PageSize, []svm.Attr{{Type: svm.AttrAccess, Value: svm.AccessNone}}); err == nil {
-			if e := c.Access(addr, false, func([]byte) {}); e == nil {
-				u.fail("GPU load without access", addr, errors.New("succeeds"))
-			}
-			u.register(page, mm.PageSize)
-		}
-	}
-	if err != nil {
-		u.fail(what, addr, err)
-	}
-	if err := u.p.Check(); err != nil {
-		u.fail("after "+what, addr, err)
-	}
-}
-
 // everything drives users, memory pressure and a second process at once.
 func everything(cfg svmsim.Config, steps int) func(sched.World) {
 	return func(w sched.World) {
@@ -160,18 +45,14 @@ func everything(cfg svmsim.Config, steps int) func(sched.World) {
 			w.Fail(err)
 		}
 		const users = 2
+		var log []string
 		left := users + 2
 		end := w.NewWaitQueue("end")
 		work := func(name string, fn func()) {
 			w.Go(name, false, func() { fn(); left--; end.Wake() })
 		}
 		userOn := func(p *svmsim.Process, id int) *user {
-			u := &user{w: w, p: p, on: p.On, start: base + uint64(id*pages)<<mm.PageShift, model: map[uint64]uint64{}, xnack: cfg.XNACK}
-			if err := p.Mmap(u.start, pages<<mm.PageShift, rw, mm.Anon); err != nil {
-				w.Fail(err)
-			}
-			u.register(u.start, pages<<mm.PageShift)
-			return u
+			return newUser(w, cfg, p, base+uint64(id*pages)<<mm.PageShift, &log)
 		}
 		for id := range users {
 			u := userOn(p, id)
@@ -189,24 +70,26 @@ func everything(cfg svmsim.Config, steps int) func(sched.World) {
 		})
 		work("pressure", func() {
 			for range steps {
+				o.note("pressure")
 				switch w.Rand64() % 3 {
 				case 0, 1:
 					p.Reclaim(base, users*pages<<mm.PageShift, 2)
 				case 2:
+					other.Reclaim(base, pages<<mm.PageShift, 1)
 					p.Fork(fmt.Sprint("child", w.Rand64())).Exit()
 				}
 			}
 		})
 		end.Wait(func() bool { return left == 0 }, sched.Forever)
-		for _, u := range []*user{o} {
-			for a, want := range u.model {
-				if got, err := u.p.Load64(a); err != nil || got != want {
-					u.fail("at the end", a, fmt.Errorf("holds %#x (%v), want %#x", got, err, want))
-				}
-			}
+		o.checkAll()
+		// A process that is killed loses its memory before its files.
+		if w.Rand64()%2 == 0 {
+			p.Close()
+			other.Kill()
+		} else {
+			p.Kill()
+			other.Close()
 		}
-		p.Close()
-		other.Close()
 		if n := m.Mem.UsedPages(); n != 0 {
 			w.Fail(fmt.Errorf("%d system pages left", n))
 		}
@@ -257,6 +140,30 @@ func TestNoByteIsLost(t *testing.T) {
 					cfg := small(svmsim.Config{GPUs: gpus, XNACK: xnack, Policy: policy, SameHive: gpus > 1})
 					const steps = 50
 					if f := sched.Explore(rand.Uint64()%1e9, max(ops(t, 50_000)/(8*4*steps), 1), sched.SimConfig{}, everything(cfg, steps)); f != nil {
+						t.Fatal(f)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestNothingIsLostWhenThingsFail lets one use in some hundred of everything that can fail do so. Operations may fail then, but what they
+// left undone must not be lost, and nothing may remain.
+func TestNothingIsLostWhenThingsFail(t *testing.T) {
+	for _, engine := range []svmsim.Engine{svmsim.DRM, svmsim.KFD} {
+		for _, xnack := range []bool{true, false} {
+			for _, policy := range []svm.EvictPolicy{svm.EvictSync, svm.EvictFence} {
+				if engine == svmsim.KFD && policy == svm.EvictSync {
+					continue
+				}
+				t.Run(fmt.Sprintf("%s/xnack=%v/policy=%d", engineName[engine], xnack, policy), func(t *testing.T) {
+					const steps = 50
+					if f := sched.Explore(rand.Uint64()%1e9, max(ops(t, 10_000)/(6*4*steps), 1), sched.SimConfig{}, func(w sched.World) {
+						cfg := small(svmsim.Config{Engine: engine, GPUs: 2, XNACK: xnack, Policy: policy, SameHive: true})
+						cfg.Fail = func(svmsim.FailPoint) bool { return w.Rand64()%300 == 0 }
+						everything(cfg, steps)(w)
+					}); f != nil {
 						t.Fatal(f)
 					}
 				})

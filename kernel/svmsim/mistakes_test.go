@@ -16,6 +16,7 @@ var mistakes = []struct {
 	name   string
 	bug    string // number in kernel-svm §17, or the invariant of §16 that breaks
 	engine svmsim.Engine
+	gpus   int // 0 is one
 	xnack  bool
 	policy svm.EvictPolicy
 	drm    svm.Mistakes
@@ -34,6 +35,9 @@ var mistakes = []struct {
 	{name: "rights of mappings not looked at", bug: "A12", xnack: true, drm: svm.Mistakes{IgnoreReadOnly: true}, hang: true},
 
 	{name: "mapped as one across mappings", bug: "#5", engine: svmsim.KFD, kfd: kfdsvm.Mistakes{CrossVMA: true}},
+	{name: "what lost its rights stays mapped", bug: "#8", engine: svmsim.KFD, kfd: kfdsvm.Mistakes{UnmapWrongUnits: true}},
+	{name: "changed flags reach one GPU only", bug: "A12", engine: svmsim.KFD, gpus: 2, xnack: true, kfd: kfdsvm.Mistakes{StaleFlags: true}},
+	{name: "a part that is mapped counts as not mapped", bug: "A11", engine: svmsim.KFD, xnack: true, kfd: kfdsvm.Mistakes{MappedAtEnd: true}},
 	{name: "no TLB flush after invalidation", bug: "#10", engine: svmsim.KFD, xnack: true, kfd: kfdsvm.Mistakes{SkipTLBFlush: true}},
 	{name: "policy none: stale map count", bug: "#16", engine: svmsim.KFD, xnack: true, policy: svm.EvictNone},
 	{name: "eviction fence worker allocates", bug: "#17", engine: svmsim.KFD, xnack: true, kfd: kfdsvm.Mistakes{EvictFenceContract: true}},
@@ -52,7 +56,7 @@ func TestMistakesAreFound(t *testing.T) {
 	const seeds = 300
 	for _, m := range mistakes {
 		t.Run(engineName[m.engine]+"/"+m.bug+" "+m.name, func(t *testing.T) {
-			cfg := small(svmsim.Config{Engine: m.engine, XNACK: m.xnack, Policy: m.policy, Mistakes: m.drm, Bugs: m.kfd})
+			cfg := small(svmsim.Config{Engine: m.engine, GPUs: m.gpus, XNACK: m.xnack, SameHive: true, Policy: m.policy, Mistakes: m.drm, Bugs: m.kfd})
 			if m.engine == svmsim.KFD && m.policy == svm.EvictSync {
 				cfg.Policy = svm.EvictFence // it has no other
 			}

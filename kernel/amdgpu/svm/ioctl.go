@@ -52,7 +52,7 @@ func (s *SVM) SetAttrs(start, size uint64, attrs []Attr) error {
 	for tries := 1; ; tries++ {
 		err := s.setOnce(start, start+size, attrs)
 		if !errors.Is(err, mm.EAGAIN) && !errors.Is(err, mm.EBUSY) {
-			return err
+			return errno(err)
 		}
 		// The process changed under us. Let the workers catch up and do all of it again: it is idempotent.
 		s.gc.w.Flush()
@@ -168,5 +168,13 @@ func (s *SVM) ResetAttrs(start, size uint64) error {
 	s.attrs.reset(start, start+size)
 	s.svmLock.Lock()
 	defer s.svmLock.Unlock()
-	return s.loseAccess(start, start+size)
+	return errno(s.loseAccess(start, start+size))
+}
+
+// errno is what an ioctl may return: a page that could not be brought home is a bad address, as hmm_range_fault has it.
+func errno(err error) error {
+	if errors.Is(err, mm.ErrSIGBUS) {
+		return mm.EFAULT
+	}
+	return err
 }

@@ -87,7 +87,7 @@ func (s *SVM) mapRange(r *svmRange, a Attrs, mode migrateMode, ro bool, cause st
 	for try := 0; ; try++ {
 		s.migrate(r, a, mode, cause)
 		s.g.NotifierLock.RLock()
-		done := r.mapped && r.flags == f && r.p.Valid()
+		done := r.mapped && !r.stale && r.flags == f && r.p.Valid()
 		upgrade := r.mapped && f.Write && r.p.Valid() && !r.p.Writable()
 		s.g.NotifierLock.RUnlock()
 		if done {
@@ -146,7 +146,7 @@ func (s *SVM) write(r *svmRange, f PTEFlags, cause string) error {
 	}
 	// An entry that allowed more, or led elsewhere, may be in a TLB.
 	s.vm.FlushTLB()
-	r.mapped, r.flags = true, f
+	r.mapped, r.stale, r.flags = true, false, f
 	s.event(EvMap, r.r.Start, r.r.End, cause, nil)
 	return nil
 }

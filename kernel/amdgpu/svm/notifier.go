@@ -87,6 +87,7 @@ func (s *SVM) invalidateOff(rs []*svmRange, inv *mm.Invalidation) {
 		if s.running.Load() && !s.cfg.Mistakes.IgnoreQuiesceError {
 			s.zap([]*svmRange{r}, true)
 		}
+		r.stale = r.mapped
 		r.p.Unmap(true)
 	}
 }

@@ -29,6 +29,7 @@ type svmRange struct {
 
 	// Guarded by NotifierLock.
 	mapped bool // page-table entries exist
+	stale  bool // they are from before an invalidation: queues are stopped until they are written anew (XNACK off)
 	flags  PTEFlags
 
 	// Guarded by SVM.work. The range holds a reference while it is queued.
@@ -212,7 +213,7 @@ func (s *SVM) zap(rs []*svmRange, flush bool) {
 	for _, r := range rs {
 		if r.mapped {
 			s.vm.Clear(r.r.Start, r.r.End)
-			r.mapped, any = false, true
+			r.mapped, r.stale, any = false, false, true
 			s.event(EvUnmap, r.r.Start, r.r.End, "", nil)
 		}
 	}

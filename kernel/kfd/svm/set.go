@@ -40,6 +40,8 @@ func (s *SVM) SetAttrs(start, size uint64, list []kfd.SVMAttribute) error {
 			r.noVRAM = err != nil
 		case errors.Is(err, mm.EAGAIN), errors.Is(err, mm.EBUSY):
 			s.world.Sleep(time.Duration(min(tries, 20)) * 10 * time.Microsecond)
+		case errors.Is(err, mm.ErrSIGBUS): // a page that could not be brought home: as hmm_range_fault has it
+			return mm.EFAULT
 		default:
 			return err
 		}

@@ -21,14 +21,15 @@ type migration struct {
 func (g *migration) Src() []mm.PFN            { return g.src }
 func (g *migration) SetDst(i int, f mm.Folio) { g.dst[i] = f }
 
-// MigrateSetup collects, locks and unmaps.
+// MigrateSetup collects, locks and unmaps. A file's pages can stand in the range, but none takes part: only private anonymous memory becomes
+// device-private.
 func (s *Space) MigrateSetup(r *mm.MigrateRequest) (mm.Migration, error) {
 	s.mmap.AssertRHeld()
 	v, ok := s.vmaAt(r.Start)
 	switch {
 	case !ok:
 		return nil, mm.ENOENT
-	case r.Start >= r.End || r.End > v.End || r.Start&(mm.PageSize-1) != 0 || r.End&(mm.PageSize-1) != 0 || !v.Anonymous():
+	case r.Start >= r.End || r.End > v.End || r.Start&(mm.PageSize-1) != 0 || r.End&(mm.PageSize-1) != 0, v.Kind == mm.IO, v.Kind == mm.HugeTLB:
 		return nil, mm.EINVAL
 	}
 	n := int((r.End - r.Start) >> mm.PageShift)
@@ -42,6 +43,8 @@ func (s *Space) MigrateSetup(r *mm.MigrateRequest) (mm.Migration, error) {
 		page := r.Start>>mm.PageShift + uint64(i)
 		p := s.ptes[page]
 		switch {
+		case !v.Anonymous():
+			continue
 		case p == nil:
 			if r.Select&mm.SelectSystem != 0 {
 				g.src[i] = mm.PFN{Migrate: true, Writable: v.Prot&mm.ProtWrite != 0}

@@ -94,6 +94,43 @@ func (s *Space) Mprotect(start, size uint64, prot mm.Prot) error {
 	return nil
 }
 
+// Mremap moves what is mapped in [start, start+size) to to, pages and all, replacing what is there (MREMAP_FIXED); the two must not overlap.
+func (s *Space) Mremap(start, size, to uint64) error {
+	if !aligned(start, size) || !aligned(to, size) || start < to+size && to < start+size {
+		return mm.EINVAL
+	}
+	end := start + size
+	s.mmap.Lock()
+	defer s.mmap.Unlock()
+	if !s.covered(start, end) {
+		return mm.EFAULT
+	}
+	s.unmap(to, to+size)
+	done := s.invalidate(&mm.Invalidation{Start: start, End: end, Event: mm.EventUnmap, Blockable: true})
+	s.vmas.SplitAt(start)
+	s.vmas.SplitAt(end)
+	for a := start; a < end; {
+		g, _ := s.vmas.Find(a)
+		s.vmas.Remove(a)
+		s.vmas.Insert(g.Start-start+to, g.End-start+to, g.Value)
+		a = g.End
+	}
+	s.mem.ptl.Lock()
+	for page := range s.sortedPages(start, end) {
+		p, q := s.ptes[page], page-start>>mm.PageShift+to>>mm.PageShift
+		delete(s.ptes, page)
+		s.ptes[q] = p
+		if p.state != pteSwap {
+			delete(p.folio.rmap, mapping{s, page})
+			p.folio.rmap[mapping{s, q}] = struct{}{}
+		}
+	}
+	s.mem.unlock()
+	done()
+	s.mem.migrated.Wake()
+	return nil
+}
+
 // DontNeed drops the pages of [start, start+size): they read as zero afterwards (madvise MADV_DONTNEED).
 func (s *Space) DontNeed(start, size uint64) error {
 	if !aligned(start, size) {
