@@ -144,7 +144,7 @@ fuzz-short:
 NIGHTLY ?= 12h
 nightly:
 	NIGHTLY_CPU=$(NIGHTLY) $(GO) test ./engine/jit -v -count 1 -timeout 0 -run '^TestNightly$$'
-	PUMICE_SVM_OPS=1000000 $(GO) test ./kernel/svmsim -count 1 -timeout 0 -run 'TestNoByteIsLost|TestEnginesAgree'
+	PUMICE_SVM_OPS=1000000 $(GO) test ./kernel/svmsim -count 1 -timeout 0 -run 'TestNoByteIsLost|TestEnginesAgree|TestNothingIsLostWhenThingsFail'
 	$(MAKE) svm-live
 	scripts/fuzz-short 5m
 	$(MAKE) test-newer NEWER_O0="$(filter-out $(images),$(newer))"
