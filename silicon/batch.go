@@ -1,6 +1,8 @@
 package silicon
 
 import (
+	"sync/atomic"
+
 	"github.com/pumice-gpu/pumice/engine"
 	"github.com/pumice-gpu/pumice/engine/isa"
 )
@@ -11,47 +13,32 @@ import (
 
 // batchPlan is how the work-groups of a dispatch are run in batches.
 type batchPlan struct {
-	ok    bool
-	x     []int
-	items []engine.ItemSeries
+	ok bool
+	n  int
+	x  [2]int // the first n are scalar registers that are one more in each group
+
+	hits, misses atomic.Int32 // batches in which waves ran, and others
 }
 
-// newBatchPlan works out the plan of k.
-func newBatchPlan(k *dispatch) (p batchPlan) {
-	if k.perWave > 0 || k.total < 2 || k.desc.WorkgroupInfo() || k.ids.regs == 0 {
-		return p
+// runs tells whether batches of the dispatch have run.
+func (p *batchPlan) runs() bool { return p.hits.Load() > 0 }
+
+// hopeless tells whether trying costs more than it gives: the code has no form for it, or its waves do not fit.
+func (p *batchPlan) hopeless() bool { return p.misses.Load() > 2+p.hits.Load() }
+
+// init works out the plan of k.
+func (p *batchPlan) init(k *dispatch) {
+	if k.perWave > 0 || k.total < 2 || k.desc.WorkgroupInfo() || k.ids.series == nil {
+		return
 	}
+	p.x[0] = isa.SRegTTMP0 + 8
 	if k.target.WGIDinTTMP {
-		p.x = []int{isa.SRegTTMP0 + 9}
-	} else {
-		p.x = []int{isa.SRegTTMP0 + 8}
-		if n := len(k.user); k.desc.WorkgroupID(0) && n < isa.SRegVCCLo {
-			p.x = append(p.x, n)
-		}
+		p.x[0]++
+	} else if n := len(k.user); k.desc.WorkgroupID(0) && n < isa.SRegVCCLo {
+		p.x[1], p.n = n, 1
 	}
-	t := &k.ids
-	if int(k.Workgroup[0]*k.Workgroup[1]*k.Workgroup[2])%k.lanes != 0 {
-		return p
-	}
-	for r := range t.regs {
-		s := engine.ItemSeries{First: make([]uint32, k.waves)}
-		for w := range k.waves {
-			v := t.v[(w*t.regs+r)*k.lanes:][:k.lanes]
-			s.First[w] = v[0]
-			step := v[1] - v[0]
-			if w == 0 {
-				s.Step = step
-			}
-			for l, x := range v {
-				if x != v[0]+uint32(l)*s.Step {
-					return p
-				}
-			}
-		}
-		p.items = append(p.items, s)
-	}
+	p.n++
 	p.ok = true
-	return p
 }
 
 // batch runs work-groups of g's share from g.index on in batches, as far as the engine does. It reports true when none is left; else
@@ -59,7 +46,7 @@ func newBatchPlan(k *dispatch) (p batchPlan) {
 func (g *group) batch(e engine.Worker, h *hold) (finished bool) {
 	k := g.k
 	b, ok := e.(engine.Batcher)
-	if !ok || !k.batch.ok {
+	if !ok || !k.batch.ok || k.batch.hopeless() {
 		return false
 	}
 	gx := uint64(k.groups[0])
@@ -72,7 +59,7 @@ func (g *group) batch(e engine.Worker, h *hold) (finished bool) {
 		if whole(1, y) == 0 || whole(2, z) == 0 {
 			n = 0
 		}
-		if n < 2 {
+		if n < 1 {
 			return false
 		}
 		g.id = [3]uint32{uint32(x), uint32(y), uint32(z)}
@@ -85,7 +72,13 @@ func (g *group) batch(e engine.Worker, h *hold) (finished bool) {
 		g.scalars(w)
 		w.SetEXEC(^uint64(0) >> (64 - k.lanes))
 		h.take(w.Space)
-		done := b.RunBatch(&engine.Batch{W: w, Groups: int(n), Waves: k.waves, X: k.batch.x, Items: k.batch.items})
+		g.run = engine.Batch{W: w, Groups: int(n), Waves: k.waves, X: k.batch.x[:k.batch.n], Items: k.ids.series}
+		done := b.RunBatch(&g.run)
+		if done == 0 {
+			k.batch.misses.Add(1)
+			return false
+		}
+		k.batch.hits.Add(1)
 		groups := uint64(done / k.waves)
 		g.skip = done % k.waves
 		g.ended += groups

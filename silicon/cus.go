@@ -87,7 +87,7 @@ func (s *dispatchSched) left(k *dispatch) uint64 {
 	return n
 }
 
-// maxShare bounds how many work-groups a worker starts for one look at the dispatcher.
+// maxShare bounds how many work-groups a worker starts for one look at the dispatcher; of those that may run in batches (batch.go), four times as many.
 const maxShare = 32
 
 // share takes the next work-groups: one, and how many more may follow it in the same turn. Several are taken only while there are
@@ -95,7 +95,11 @@ const maxShare = 32
 // that nothing waits for a work-group that cannot start.
 func (s *dispatchSched) share(k *dispatch, workers int) (first, more uint64) {
 	n := uint64(1)
-	if s.goal <= workers {
+	switch {
+	case s.goal > workers:
+	case k.batch.runs(): // a look costs more than a few of them
+		n = max(maxShare/2, min(4*maxShare, s.left(k)/uint64(4*workers)))
+	default:
 		n = max(1, min(maxShare, s.left(k)/uint64(8*workers)))
 	}
 	if len(s.back) > 0 {

@@ -34,7 +34,7 @@ type dispatch struct {
 	record     uint64
 	user       []uint32 // user SGPRs, the same for all waves
 	proto      [isa.NumSRegs]uint32
-	ids        itemIDs // of a full work-group
+	ids        *itemIDs // of a full work-group
 	batch      batchPlan
 	mode       uint32
 	status     uint32
@@ -190,8 +190,12 @@ func (k *dispatch) start(index, entry uint64, grid, wg [3]uint32) {
 		KernelObject: object, Entry: entry, Grid: grid, Workgroup: wg, Kernarg: kernarg,
 		LDS: uint32(k.lds), Private: k.private, Lanes: k.lanes, VGPRs: k.nvgpr + k.nacc, Waves: k.total * uint64(k.waves), Begin: k.packet.start,
 	}
-	k.ids = *newItemIDs(k, wg)
-	k.batch = newBatchPlan(k)
+	// A queue often runs the same kernel again.
+	if q.ids == nil || q.ids.size != wg || q.ids.key != newItemKey(k) {
+		q.ids = newItemIDs(k, wg)
+	}
+	k.ids = q.ids
+	k.batch.init(k)
 	q.pending = append(q.pending, k)
 	if h := d.cfg.Hooks.DispatchBegin; h != nil {
 		h(&k.DispatchInfo)

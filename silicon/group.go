@@ -35,9 +35,10 @@ type group struct {
 	size    [3]uint32 // smaller than the dispatch's at the edges of the grid
 	scratch []int32   // slot of each wave
 	fresh   bool      // registers are to be set up
-	skip    int       // waves that have ended before the launch: a batch ran them
-	used    bool      // block is of this dispatch already: what never changes is in place
-	edge    *itemIDs  // of the last smaller size
+	run     engine.Batch
+	skip    int      // waves that have ended before the launch: a batch ran them
+	used    bool     // block is of this dispatch already: what never changes is in place
+	edge    *itemIDs // of the last smaller size
 
 	waves   []wave.Wave
 	states  []waveState

@@ -3,6 +3,7 @@ package silicon
 import (
 	"unsafe"
 
+	"github.com/pumice-gpu/pumice/engine"
 	"github.com/pumice-gpu/pumice/engine/isa"
 	"github.com/pumice-gpu/pumice/engine/wave"
 )
@@ -26,7 +27,7 @@ func (g *group) launch() {
 	if k.lds > 0 {
 		clear(unsafe.Slice((*byte)(unsafe.Add(g.block, k.waves*k.stateSize)), k.lds))
 	}
-	ids := &k.ids
+	ids := k.ids
 	if g.size != k.Workgroup {
 		if g.edge == nil || g.edge.size != g.size {
 			g.edge = newItemIDs(k, g.size)
@@ -120,15 +121,31 @@ func newProto(k *dispatch) (s [isa.NumSRegs]uint32) {
 // lanes. Work-groups of the same size have the same.
 type itemIDs struct {
 	size [3]uint32
+	key  itemKey
 	regs int
 	v    []uint32
+
+	series []engine.ItemSeries // the same in a few numbers, for each register; nil when that is not possible
+}
+
+// itemKey is what the ids of a work-group depend on beside its size.
+type itemKey struct {
+	ids    int // codeobj.Descriptor.WorkitemIDs
+	packed bool
+	lanes  int
+	nvgpr  int
+}
+
+// newItemKey is that of k.
+func newItemKey(k *dispatch) itemKey {
+	return itemKey{int(k.desc.WorkitemIDs()), k.target.PackedTID, k.lanes, min(k.nvgpr, 3)}
 }
 
 // newItemIDs works out the ids of a work-group of the given size.
 func newItemIDs(k *dispatch, size [3]uint32) *itemIDs {
 	ids := int(k.desc.WorkitemIDs())
 	packed := k.target.PackedTID
-	t := &itemIDs{size: size, regs: 1}
+	t := &itemIDs{size: size, key: newItemKey(k), regs: 1}
 	if !packed {
 		t.regs = min(ids, 2) + 1
 	}
@@ -164,7 +181,31 @@ func newItemIDs(k *dispatch, size [3]uint32) *itemIDs {
 			}
 		}
 	}
+	t.series = t.newSeries(k.waves)
 	return t
+}
+
+// newSeries describes the registers of waves that are all whole, when each goes up by the same in all lanes of all waves.
+func (t *itemIDs) newSeries(waves int) (l []engine.ItemSeries) {
+	lanes := t.key.lanes
+	if int(t.size[0]*t.size[1]*t.size[2])%lanes != 0 {
+		return nil
+	}
+	for r := range t.regs {
+		s := engine.ItemSeries{First: make([]uint32, waves)}
+		s.Step = t.v[r*lanes+1] - t.v[r*lanes]
+		for w := range waves {
+			v := t.v[(w*t.regs+r)*lanes:][:lanes]
+			s.First[w] = v[0]
+			for l, x := range v {
+				if x != v[0]+uint32(l)*s.Step {
+					return nil
+				}
+			}
+		}
+		l = append(l, s)
+	}
+	return l
 }
 
 // copy sets w's registers. They are the first ones, one behind the other.

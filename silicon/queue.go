@@ -67,6 +67,7 @@ type queue struct {
 	polled  bool        // in the poller's list; guarded by mu
 	idle    Parker      // of a Drain; guarded by mu
 	pending []*dispatch // dispatches that are not complete; guarded by mu
+	ids     *itemIDs    // of the last dispatch; guarded by mu
 }
 
 func (d *Device) newQueue(id QueueID, m unsafe.Pointer, vmid uint32) (*queue, error) {
