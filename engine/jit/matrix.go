@@ -20,6 +20,7 @@ const (
 	matFlush         // CDNA2's f16 and bf16
 	matI8            //
 	matPairs         // WMMA: pairs of exact products, one rounding
+	matTrunc         // CDNA3's f16 and bf16
 )
 
 // matrix is one operation being emitted.
@@ -35,6 +36,7 @@ type matrix struct {
 	size    int32   // bytes of a table entry: sixteen elements
 	at      int32   // tables: A, B, C
 	tb, tc  int32
+	ea, eb  int32 // matTrunc: from the numbers of A and B to their exponents
 	columns int // strips of columns
 }
 
@@ -62,6 +64,8 @@ func (c *compiler) matKindOf(m *ir.Matrix, e ir.FP) (k matKind, group int) {
 			return matNone, 0
 		}
 		return matFlush, 4
+	case m.A == m.B && m.C == ir.F32 && m.Gen == 3 && (m.A == ir.F16 || m.A == ir.BF16):
+		return matTrunc, 8
 	case m.A == ir.I8 && m.B == ir.I8 && m.C == ir.I32 && !m.Clamp && (c.cpu.VNNI || c.m.AVX2):
 		return matI8, 0
 	}
@@ -138,6 +142,10 @@ func (c *compiler) planMatrix(id ir.ID, v *ir.Value) (x *matrix, ok bool) {
 	if x.kind == matI8 { // even and odd bytes of a dword are an entry each: half as many as elements
 		ta, tb = ta/2, tb/2
 	}
+	if x.kind == matTrunc {
+		x.ea, x.eb = ta, tb
+		ta, tb = 2*ta, 2*tb
+	}
 	x.at = (c.frame + 63) &^ 63
 	x.tb = x.at + ta
 	x.tc = x.tb + tb
@@ -202,6 +210,12 @@ func (x *matrix) operand(arg ir.ID, at int32, bit uint8) {
 				x.widen(w, q, put)
 			case matPairs:
 				x.widenExact(bit, w, q, put)
+			case matTrunc:
+				x.widenExact(0, w, q, func(z x86.Vec, e, q int) {
+					put(z, e, q)
+					x.exponents(z)
+					a.E(x86.VMOVDQU32S, L, 5, 0, x86.M(rFrame, at+[]int32{1: x.ea, 2: x.eb}[bit]+int32(4*c.lanes*e+64*q)), noMod)
+				})
 			}
 		}
 	}
@@ -381,7 +395,7 @@ func (x *matrix) loadB(off int32) {
 	a := &x.c.a
 	_, b := x.steps()
 	a.G(x86.LEA, 8, x86.R15, x86.M(rFrame, off))
-	if x.kind == matPairs { // needs the registers
+	if x.kind == matPairs || x.kind == matTrunc { // needs the registers
 		return
 	}
 	for k := range b {
@@ -444,6 +458,8 @@ func (x *matrix) row() {
 		a.E(x86.VMOVDQU32S, L, 0, 0, d(0), noMod)
 	case matPairs:
 		x.wmmaRow()
+	case matTrunc:
+		x.truncRow()
 	case matFlush:
 		a.E(x86.VMOVDQU32, L, 0, 0, d(0), noMod)
 		// NaNs end as one pattern, so the order of operands does not matter.
