@@ -65,7 +65,7 @@ func TestEnvironment(t *testing.T) {
 				t.Errorf("%v, %q, %q", err, text, o.errs)
 			}
 		}},
-		{name: "copies", env: "HSA_CU_MASK=0:1 HIP_FORCE_DEV_KERNARG=1", check: logged(`^pumice: of these variables Pumice's runtime takes no notice: HIP_FORCE_DEV_KERNARG, HSA_CU_MASK\n$`)},
+		{name: "copies", env: "HSA_NO_SCRATCH_RECLAIM=1 HIP_FORCE_DEV_KERNARG=1", check: logged(`^pumice: of these variables Pumice's runtime takes no notice: HIP_FORCE_DEV_KERNARG, HSA_NO_SCRATCH_RECLAIM\n$`)},
 		{name: "issue_rocr_debug_agent_2", env: "HSA_ENABLE_VM_FAULT_MESSAGE=0", check: func(t *testing.T, o outcome) {
 			if o.signal == "" || strings.Contains(o.errs, "Memory access fault by GPU") {
 				t.Errorf("signal %q\n%s", o.signal, o.errs)

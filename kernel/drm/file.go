@@ -438,7 +438,11 @@ func (f *File) gemVA(a *drm.GEMVAArgs) error {
 	if a.Operation == drm.VAOpMap && f.vm.Overlaps(a.VAAddress, a.MapSize) {
 		return unix.EINVAL
 	}
-	return f.vm.Map(a.VAAddress, a.MapSize, slice(o.bo.Extents(), a.OffsetInBO), pageFlags(a.Flags, o.bo), o)
+	ext := o.bo.Extents()
+	if o.bo.Dev != f.node.Dev {
+		ext = o.bo.PeerExtents()
+	}
+	return f.vm.Map(a.VAAddress, a.MapSize, slice(ext, a.OffsetInBO), pageFlags(a.Flags, o.bo), o)
 }
 
 // pageFlags turns AMDGPU_VM_* into page-table flags.

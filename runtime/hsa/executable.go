@@ -224,6 +224,13 @@ func (e *Executable) Symbols(a *Agent) (out []*Symbol) {
 	return
 }
 
+// Frozen reports whether the executable is frozen.
+func (e *Executable) Frozen() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.frozen
+}
+
 // Loaded lists the code objects.
 func (e *Executable) Loaded() []*LoadedCode {
 	e.mu.Lock()

@@ -36,6 +36,7 @@ type Queue struct {
 	scratch  []*hsakmt.Mem // written by the goroutine of the inactive signal only
 
 	mu       sync.Mutex // one producer at a time, so that doorbells are rung in order
+	cuMask   []uint32   // nil for all units; guarded by mu
 	gone     atomic.Bool
 	err      atomic.Uint32 // Status
 	onError  func(Status)
@@ -106,6 +107,12 @@ func (a *Agent) NewQueue(size uint32, onError func(Status)) (_ *Queue, err error
 	r.queues[q] = true
 	r.mu.Unlock()
 	q.inactive.OnSignal(aql.CondNE, 0, q.inactiveEvent)
+	if a.allowed() != nil {
+		if err := q.SetCUMask(nil); err != nil {
+			_ = q.Destroy()
+			return nil, err
+		}
+	}
 	return q, nil
 }
 
@@ -176,11 +183,6 @@ const (
 func (q *Queue) SetPriority(p hsakmt.Priority) error {
 	q.priority = p
 	return wrap("queue_set_priority", q.rt.kfd.UpdateQueue(q.kq, p, kfd.MaxQueuePercentage))
-}
-
-// SetCUMask restricts the queue to compute units.
-func (q *Queue) SetCUMask(mask []uint32) error {
-	return wrap("queue_cu_set_mask", q.rt.kfd.SetCUMask(q.kq, mask))
 }
 
 // AllocGWS gives the queue the global wave sync entries that cooperative kernels need.

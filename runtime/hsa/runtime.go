@@ -23,6 +23,7 @@ type Options struct {
 	OverrideVersion uint32   // report another processor (HSA_OVERRIDE_GFX_VERSION), as gfx_target_version
 	Visible         []string // GPUs to show, by index or UUID (ROCR_VISIBLE_DEVICES); nil shows all
 	VMFaultMessage  bool     // print faults (HSA_ENABLE_VM_FAULT_MESSAGE)
+	CUMasks         CUMasks  // compute units that queues may use (HSA_CU_MASK)
 
 	// OnFault is told of memory faults and device resets instead of ending the process. The handler runs on a goroutine of its
 	// own.
@@ -54,6 +55,12 @@ func OptionsFromEnv(lookup func(string) (string, bool)) Options {
 			o.OverrideVersion = a*10000 + b*100 + c
 		}
 	}
+	if v, ok := lookup("HSA_CU_MASK"); ok && v != "" {
+		var err error
+		if o.CUMasks, err = ParseCUMasks(v); err != nil {
+			fmt.Fprintf(os.Stderr, "pumice: HSA_CU_MASK=%s is ignored: %v\n", v, err)
+		}
+	}
 	if v, ok := lookup("ROCR_VISIBLE_DEVICES"); ok {
 		o.Visible = strings.Split(v, ",")
 	}
@@ -74,6 +81,7 @@ type Runtime struct {
 	inside  atomic.Int64 // goroutines that wait for signals
 
 	executables sync.Map // *Executable to true
+	onFault     atomic.Pointer[func(Fault) bool]
 	vmem        vmem
 
 	mu     sync.Mutex
@@ -256,6 +264,10 @@ func (f *Fault) Message() string {
 		f.Agent.Node.ID, f.Agent, addr, map[bool]string{true: ". May not be exact address", false: ""}[f.Imprecise], reason)
 }
 
+// HandleFaults has f asked when there is a fault, before the process ends; it does not when f says that the fault is dealt with. The last
+// handler is the one that counts.
+func (r *Runtime) HandleFaults(f func(Fault) bool) { r.onFault.Store(&f) }
+
 // watchFaults waits for memory and hardware exceptions in the background.
 func (r *Runtime) watchFaults() error {
 	for _, typ := range []uint32{kfd.EventMemory, kfd.EventHWException} {
@@ -270,9 +282,15 @@ func (r *Runtime) watchFaults() error {
 }
 
 func (r *Runtime) watchFault(e *hsakmt.Event) {
+	for r.nextFault(e) {
+	}
+}
+
+// nextFault waits for a fault and deals with it. It reports whether more may come.
+func (r *Runtime) nextFault(e *hsakmt.Event) bool {
 	d, err := r.kfd.WaitEvents([]*hsakmt.Event{e}, nil, false, Forever)
 	if err != nil || r.closed.Load() {
-		return // the event went away with the runtime
+		return false // the event went away with the runtime
 	}
 	f := Fault{}
 	id := d[0].Memory.GPUID
@@ -304,10 +322,14 @@ func (r *Runtime) watchFault(e *hsakmt.Event) {
 			q.setError(StatusMemoryFault)
 		}
 		r.opts.OnFault(f)
-		return
+		return false
+	}
+	if h := r.onFault.Load(); h != nil && (*h)(f) {
+		return true
 	}
 	if r.opts.VMFaultMessage {
 		fmt.Fprintln(os.Stderr, f.Message())
 	}
 	_ = unix.Kill(unix.Getpid(), unix.SIGABRT)
+	return false
 }

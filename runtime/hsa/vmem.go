@@ -203,7 +203,6 @@ func (r *Runtime) UnmapPhysical(va, size uint64) error {
 
 // SetAccess says what an agent may do with the mappings that fill a range.
 func (r *Runtime) SetAccess(va, size uint64, a *Agent, access Access) error {
-	//fidelity: approximate hsa_amd_vmem_set_access: an agent that may read may write too
 	const op = "vmem_set_access"
 	if access > AccessReadWrite {
 		return fail(op, StatusInvalidArgument)
@@ -229,7 +228,11 @@ func (r *Runtime) SetAccess(va, size uint64, a *Agent, access Access) error {
 		case access == AccessNone:
 			err = r.kfd.Unmap(x.m.mem, a.Node.ID)
 		default:
-			err = r.kfd.Map(x.m.mem, a.Node.ID)
+			if access == AccessRead {
+				err = r.kfd.MapReadOnly(x.m.mem, a.Node.ID)
+			} else {
+				err = r.kfd.Map(x.m.mem, a.Node.ID)
+			}
 			if err == nil && x.phys.Pool.Agent.largeBAR {
 				// The host reaches what a large BAR shows, as it does with all memory of the device.
 				if err = r.kfd.MapHost(x.m.mem); err == nil {

@@ -2,6 +2,7 @@ package hsakmt
 
 import (
 	"fmt"
+	"os"
 	"sync"
 
 	"github.com/pumice-gpu/pumice/abi/kfd"
@@ -59,6 +60,7 @@ func (k *KFD) init() error {
 	if k.topo, err = ReadTopology(k.t.Sysfs()); err != nil {
 		return err
 	}
+	addCPUCaches(os.DirFS("/"), k.topo.Nodes)
 	for _, n := range k.topo.Nodes {
 		if n.IsGPU() {
 			k.gpus = append(k.gpus, &gpu{node: n})

@@ -49,7 +49,8 @@ type Mem struct {
 
 	userptr  bool
 	svm      bool
-	physical *Physical // that this is a mapping of; nil for an allocation
+	physical *Physical      // that this is a mapping of; nil for an allocation
+	readOnly map[int]uint32 // by node, the GEM handle of a mapping that the GPU cannot write by; guarded by memory.mu
 	// mmapOffset is where the memory stands in its render node.
 	mmapOffset uint64
 	reserved   uint64 // start of the reserved address range, with its guard
@@ -369,11 +370,15 @@ func (k *KFD) Map(m *Mem, nodes ...int) error {
 	ids := make([]uint32, 0, len(nodes))
 	var fresh []int
 	k.mem.mu.RLock()
+	var readOnly []int
 	for _, n := range nodes {
 		g := k.gpuOf(n)
 		if g == nil {
 			k.mem.mu.RUnlock()
 			return fail(op, InvalidNodeUnit)
+		}
+		if _, yes := m.readOnly[n]; yes {
+			readOnly = append(readOnly, n)
 		}
 		if !m.mapped[n] {
 			ids, fresh = append(ids, g.node.GPUID), append(fresh, n)
@@ -382,6 +387,11 @@ func (k *KFD) Map(m *Mem, nodes ...int) error {
 	k.mem.mu.RUnlock()
 	if len(ids) == 0 || m.Handle == 0 {
 		return nil
+	}
+	for _, n := range readOnly {
+		if err := k.unmapReadOnly(m, n); err != nil {
+			return err
+		}
 	}
 	done, err := k.mapIoctl(kfd.IocMapMemoryToGPU, m.Handle, ids)
 	k.mem.mu.Lock()
@@ -396,7 +406,7 @@ func (k *KFD) Map(m *Mem, nodes ...int) error {
 func (k *KFD) Unmap(m *Mem, nodes ...int) error {
 	const op = "UNMAP_MEMORY_FROM_GPU"
 	ids := make([]uint32, 0, len(nodes))
-	var old []int
+	var old, readOnly []int
 	k.mem.mu.RLock()
 	for _, n := range nodes {
 		g := k.gpuOf(n)
@@ -404,11 +414,19 @@ func (k *KFD) Unmap(m *Mem, nodes ...int) error {
 			k.mem.mu.RUnlock()
 			return fail(op, InvalidNodeUnit)
 		}
+		if _, yes := m.readOnly[n]; yes {
+			readOnly = append(readOnly, n)
+		}
 		if m.mapped[n] {
 			ids, old = append(ids, g.node.GPUID), append(old, n)
 		}
 	}
 	k.mem.mu.RUnlock()
+	for _, n := range readOnly {
+		if err := k.unmapReadOnly(m, n); err != nil {
+			return err
+		}
+	}
 	if len(ids) == 0 {
 		return nil
 	}
@@ -428,6 +446,9 @@ func (k *KFD) MappedNodes(m *Mem) (nodes []int) {
 	k.mem.mu.RLock()
 	defer k.mem.mu.RUnlock()
 	for n := range m.mapped {
+		nodes = append(nodes, n)
+	}
+	for n := range m.readOnly {
 		nodes = append(nodes, n)
 	}
 	sort.Ints(nodes)

@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/pumice-gpu/pumice/abi/drm"
 	"github.com/pumice-gpu/pumice/abi/kfd"
 )
 
@@ -184,3 +185,66 @@ func (k *KFD) UnmapPhysical(m *Mem) error {
 
 // PhysicalOf returns the memory that a mapping shows, nil for an ordinary allocation.
 func (m *Mem) PhysicalOf() *Physical { return m.physical }
+
+// MapReadOnly maps a mapping of physical memory on a GPU node so that the GPU may read and run what is there, but not write. KFD's own maps are always writable; like ROCr this goes through the
+// GPU's render node, whose address space is the same.
+func (k *KFD) MapReadOnly(m *Mem, node int) error {
+	const op = "vmem_map_read_only"
+	g := k.gpuOf(node)
+	if g == nil || m.physical == nil {
+		return fail(op, InvalidParameter)
+	}
+	k.mem.mu.RLock()
+	_, done := m.readOnly[node]
+	k.mem.mu.RUnlock()
+	if done {
+		return nil
+	}
+	if err := k.Unmap(m, node); err != nil {
+		return err
+	}
+	in := drm.PrimeArgs{FD: int32(m.physical.fd)}
+	if err := renderIoctl(g, drm.NrPrimeFDToHandle, kfd.DirRead|kfd.DirWrite, &in); err != nil {
+		return fromErrno(op, err)
+	}
+	va := drm.GEMVAArgs{Handle: in.Handle, Operation: drm.VAOpMap, Flags: drm.VMPageReadable | drm.VMPageExecutable, VAAddress: m.VA, MapSize: m.Size}
+	if err := renderIoctl(g, drm.NrAMDGPUGEMVA, kfd.DirWrite, &va); err != nil {
+		_ = renderIoctl(g, drm.NrGEMClose, kfd.DirWrite, &drm.GEMCloseArgs{Handle: in.Handle})
+		return fromErrno(op, err)
+	}
+	k.mem.mu.Lock()
+	if m.readOnly == nil {
+		m.readOnly = map[int]uint32{}
+	}
+	m.readOnly[node] = in.Handle
+	k.mem.mu.Unlock()
+	return nil
+}
+
+// unmapReadOnly takes back what MapReadOnly did.
+func (k *KFD) unmapReadOnly(m *Mem, node int) error {
+	const op = "vmem_unmap_read_only"
+	k.mem.mu.Lock()
+	h, mapped := m.readOnly[node]
+	delete(m.readOnly, node)
+	k.mem.mu.Unlock()
+	if !mapped {
+		return nil
+	}
+	g := k.gpuOf(node)
+	va := drm.GEMVAArgs{Handle: h, Operation: drm.VAOpUnmap, VAAddress: m.VA, MapSize: m.Size}
+	err := renderIoctl(g, drm.NrAMDGPUGEMVA, kfd.DirWrite, &va)
+	if e := renderIoctl(g, drm.NrGEMClose, kfd.DirWrite, &drm.GEMCloseArgs{Handle: h}); err == nil {
+		err = e
+	}
+	if err != nil {
+		return fromErrno(op, err)
+	}
+	return nil
+}
+
+// renderIoctl performs a DRM command on a GPU's render node.
+func renderIoctl[T drm.Args](g *gpu, nr drm.Nr, dir kfd.Dir, a *T) error {
+	b := drm.Bytes(a)
+	return g.render.Ioctl(kfd.Request(uint32(dir)<<30|uint32(len(b))<<16|drm.Type<<8|uint32(nr)), b)
+}

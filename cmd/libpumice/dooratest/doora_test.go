@@ -117,3 +117,30 @@ func TestHSAProcesses(t *testing.T) {
 		t.Errorf("%v\n%s%s", err, out, errs)
 	}
 }
+
+// The rest of HSA by testdata/hsafull.c. With PUMICE_TEST_AMD set AMD's own library must answer the same.
+func TestHSA(t *testing.T) {
+	dir, _ := library(t)
+	if _, err := os.Stat("/usr/include/hsa/hsa.h"); err != nil {
+		missing(t, "no headers of HSA")
+	}
+	prog, object := filepath.Join(t.TempDir(), "hsafull"), filepath.Join(t.TempDir(), "saxpy")
+	need(t, "gcc", "-O1", "-Wall", "-Werror", "-Wno-deprecated-declarations", "testdata/hsafull.c", filepath.Join(dir, "libhsa-runtime64.so.1"), "-o", prog)
+	need(t, "hipcc", "--genco", "--offload-arch=gfx90a", "-x", "hip", "testdata/saxpy.hip", "-o", object+".bundle")
+	need(t, "/usr/lib/llvm-15/bin/clang-offload-bundler", "-unbundle", "-type=o", "-targets=hipv4-amdgcn-amd-amdhsa--gfx90a", "-input="+object+".bundle", "-output="+object)
+	for _, mask := range []string{"", "0:4-7"} {
+		if mask != "" {
+			t.Setenv("HSA_CU_MASK", mask)
+		}
+		out, errs, err := run(t, dir, "mi210", prog, object)
+		if err != nil || out != "OK\n" {
+			t.Errorf("HSA_CU_MASK=%s: %v\n%s%s", mask, err, out, errs)
+		}
+		if mask == "" && os.Getenv("PUMICE_TEST_AMD") != "" {
+			out, err := exec.Command(filepath.Join(binaries(t), "pumice"), "run", "--rocm", "system", "--gpu", "mi210", "--", prog, object, "amd").CombinedOutput()
+			if err != nil || !strings.HasSuffix(string(out), "OK\n") {
+				t.Errorf("AMD's library, HSA_CU_MASK=%s: %v\n%s", mask, err, out)
+			}
+		}
+	}
+}

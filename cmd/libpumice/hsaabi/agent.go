@@ -3,6 +3,7 @@ package hsaabi
 import "C"
 
 import (
+	"sync"
 	"unsafe"
 
 	"github.com/pumice-gpu/pumice/abi/kfd"
@@ -73,19 +74,12 @@ func hsa_agent_get_info(agent uint64, attr int32, p uintptr) int32 {
 	case 17:
 		return put(p, onGPU(1))
 	case 18:
-		var c [4]uint32
-		for _, x := range a.Node.Caches {
-			// The first of a level is the one nearest to the lanes.
-			if x.Level >= 1 && x.Level <= 4 && c[x.Level-1] == 0 {
-				c[x.Level-1] = uint32(x.Size << 10)
-			}
-		}
-		return put(p, c)
+		return put(p, cacheSizes(a))
 	case 19:
 		if !gpu {
 			return put(p, uint64(0))
 		}
-		return put(p, isas.of(a))
+		return put(p, isas.of(a.ISA()))
 	case 20:
 		b := [128]byte{}
 		if gpu {
@@ -186,8 +180,14 @@ func hsa_agent_get_info(agent uint64, attr int32, p uintptr) int32 {
 	return badArg
 }
 
+// coherency is what hsa_amd_coherency_set_type set, by agent.
+var coherency sync.Map // *hsa.Agent to int32
+
 //export hsa_amd_coherency_set_type
 func hsa_amd_coherency_set_type(agent uint64, typ int32) int32 {
+	if rt() == nil {
+		return notInit
+	}
 	a := agents.get(agent)
 	if a == nil || !a.IsGPU() {
 		return int32(hsa.StatusInvalidAgent)
@@ -199,7 +199,30 @@ func hsa_amd_coherency_set_type(agent uint64, typ int32) int32 {
 	if typ == 1 {
 		def = kfd.CachePolicyNonCoherent
 	}
-	return code(a.Runtime().Thunk().SetMemoryPolicy(a.Node.ID, def, kfd.CachePolicyCoherent, 0, 0))
+	if err := a.Runtime().Thunk().SetMemoryPolicy(a.Node.ID, def, kfd.CachePolicyCoherent, 0, 0); err != nil {
+		return code(err)
+	}
+	coherency.Store(a, typ)
+	return ok
+}
+
+//export hsa_amd_coherency_get_type
+func hsa_amd_coherency_get_type(agent uint64, out *int32) int32 {
+	if rt() == nil {
+		return notInit
+	}
+	a := agents.get(agent)
+	if a == nil || !a.IsGPU() {
+		return int32(hsa.StatusInvalidAgent)
+	}
+	if out == nil {
+		return badArg
+	}
+	*out = 1 // not coherent, as ROCr begins
+	if v, set := coherency.Load(a); set {
+		*out = v.(int32)
+	}
+	return ok
 }
 
 //export hsa_amd_agent_iterate_memory_pools

@@ -38,7 +38,11 @@ func hsa_amd_memory_pool_free(p uintptr) int32 {
 	if m == nil || m.Addr != uint64(p) || m.Pool == nil {
 		return int32(hsa.StatusInvalidAllocation)
 	}
-	return code(r.Free(m))
+	if err := r.Free(m); err != nil {
+		return code(err)
+	}
+	freed(m)
+	return ok
 }
 
 //export hsa_memory_free
@@ -114,7 +118,11 @@ func hsa_amd_memory_unlock(host uintptr) int32 {
 	if m == nil {
 		return ok // memory that was not locked is no error
 	}
-	return code(r.Free(m))
+	if err := r.Free(m); err != nil {
+		return code(err)
+	}
+	freed(m)
+	return ok
 }
 
 //export hsa_memory_register

@@ -276,6 +276,9 @@ func hsa_queue_destroy(p uintptr) int32 {
 	if p == 0 {
 		return badArg
 	}
+	if v, soft := softQueues.LoadAndDelete(p); soft {
+		return code(v.(*hsa.SoftQueue).Destroy())
+	}
 	q := queue(p)
 	if q == nil {
 		return int32(hsa.StatusInvalidQueue)
@@ -296,6 +299,9 @@ func hsa_queue_inactivate(p uintptr) int32 {
 		return badArg
 	}
 	q := queue(p)
+	if _, soft := softQueues.Load(p); soft {
+		return ok // whoever processes it is the program
+	}
 	if q == nil {
 		return int32(hsa.StatusInvalidQueue)
 	}
@@ -320,6 +326,15 @@ func hsa_queue_load_write_index(p uintptr) uint64 {
 //export hsa_queue_store_write_index
 func hsa_queue_store_write_index(p uintptr, v uint64) {
 	atomic.StoreUint64(&queueRecord(p).WriteDispatchID, v)
+}
+
+// The packet processor of a device queue keeps the read index itself; that of a soft queue is its program.
+//
+//export hsa_queue_store_read_index
+func hsa_queue_store_read_index(p uintptr, v uint64) {
+	if _, soft := softQueues.Load(p); soft {
+		atomic.StoreUint64(&queueRecord(p).ReadDispatchID, v)
+	}
 }
 
 //export hsa_queue_add_write_index
@@ -358,10 +373,25 @@ func hsa_amd_queue_cu_set_mask(p uintptr, n uint32, mask *uint32) int32 {
 	if q == nil {
 		return int32(hsa.StatusInvalidQueue)
 	}
-	if n == 0 || n%32 != 0 || mask == nil {
+	if n%32 != 0 || n > 1<<16 || n > 0 && mask == nil {
 		return badArg
 	}
 	return code(q.SetCUMask(append([]uint32(nil), unsafe.Slice(mask, n/32)...)))
+}
+
+//export hsa_amd_queue_cu_get_mask
+func hsa_amd_queue_cu_get_mask(p uintptr, n uint32, mask *uint32) int32 {
+	q := queue(p)
+	if q == nil {
+		return int32(hsa.StatusInvalidQueue)
+	}
+	if n == 0 || n%32 != 0 || n > 1<<16 || mask == nil {
+		return badArg
+	}
+	out := unsafe.Slice(mask, n/32)
+	clear(out)
+	copy(out, q.CUMask())
+	return ok
 }
 
 //export hsa_amd_profiling_set_profiler_enabled
@@ -410,4 +440,28 @@ func hsa_amd_profiling_get_async_copy_time(h uint64, out uintptr) int32 {
 		return notInit
 	}
 	return times(r.GPUs()[0], h, (*[2]uint64)(ptr(uint64(out))))
+}
+
+//export hsa_amd_profiling_convert_tick_to_system_domain
+func hsa_amd_profiling_convert_tick_to_system_domain(agent, tick uint64, out *uint64) int32 {
+	if rt() == nil {
+		return notInit
+	}
+	a := agents.get(agent)
+	if a == nil || !a.IsGPU() {
+		return int32(hsa.StatusInvalidAgent)
+	}
+	if out == nil {
+		return badArg
+	}
+	c, err := a.Runtime().Thunk().ClockCounters(a.Node.ID)
+	if err != nil {
+		return code(err)
+	}
+	if tick <= c.GPU {
+		*out = c.System - uint64(a.Duration(c.GPU-tick))
+	} else {
+		*out = c.System + uint64(a.Duration(tick-c.GPU))
+	}
+	return ok
 }

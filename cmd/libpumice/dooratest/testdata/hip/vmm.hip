@@ -1,6 +1,8 @@
 // Virtual memory management: addresses and memory apart, brought together by mappings.
 #include "check.h"
+#include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 __global__ void fill(int *p, int v) { p[blockIdx.x * blockDim.x + threadIdx.x] = v + threadIdx.x; }
@@ -15,7 +17,52 @@ static hipMemAllocationProp prop(int device, hipMemAllocationHandleType handles 
     return p;
 }
 
+// A store to a mapping that may only be read ends the process; memory and readers are unharmed. device is whose memory it is, device 0 the one that looks.
+static void readOnly(int device, size_t S) {
+    void *at, *view, *out;
+    hipMemGenericAllocationHandle_t h;
+    hipMemAllocationProp p = prop(device);
+    hipMemAccessDesc rw = {{hipMemLocationTypeDevice, 0}, hipMemAccessFlagsProtReadWrite}, ro = {{hipMemLocationTypeDevice, 0}, hipMemAccessFlagsProtRead};
+    DO(hipMemCreate(&h, S, &p, 0));
+    DO(hipMemAddressReserve(&at, S, 0, nullptr, 0));
+    DO(hipMemAddressReserve(&view, S, 0, nullptr, 0));
+    DO(hipMemMap(at, S, 0, h, 0));
+    DO(hipMemMap(view, S, 0, h, 0));
+    DO(hipMemSetAccess(at, S, &rw, 1));
+    DO(hipMemSetAccess(view, S, &rw, 1));
+    DO(hipMemSetAccess(view, S, &ro, 1));
+    DO(hipMalloc(&out, 256));
+    int host[64];
+    unsigned long long flags = 9;
+    DO(hipMemGetAccess(&flags, &ro.location, view));
+    WANT(flags, hipMemAccessFlagsProtRead);
+    fill<<<1, 64>>>((int *)at, 500);
+    copy<<<1, 64>>>((int *)out, (int *)view);
+    DO(hipMemcpy(host, out, sizeof host, hipMemcpyDeviceToHost));
+    WANT(host[9], 509);
+    DO(hipMemSetAccess(view, S, &rw, 1)); // and back
+    fill<<<1, 64>>>((int *)view, 600);
+    DO(hipMemSetAccess(view, S, &ro, 1));
+    copy<<<1, 64>>>((int *)out, (int *)view);
+    DO(hipMemcpy(host, out, sizeof host, hipMemcpyDeviceToHost));
+    WANT(host[9], 609);
+    fill<<<1, 64>>>((int *)view, 700);
+    hipError_t e = hipDeviceSynchronize();
+    printf("a store to read-only memory: %s\n", hipGetErrorName(e));
+    exit(5);
+}
+
 int main() {
+    for (int device = 0; device < 2; device++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            if (!freopen("/dev/null", "w", stderr)) exit(6);
+            readOnly(device, 2 << 20);
+        }
+        int status = 0;
+        waitpid(pid, &status, 0);
+        WANT(WIFSIGNALED(status) ? WTERMSIG(status) : 1000 + WEXITSTATUS(status), SIGABRT);
+    }
     size_t gran = 0, rec = 0;
     hipMemAllocationProp p = prop(0);
     DO(hipMemGetAllocationGranularity(&gran, &p, hipMemAllocationGranularityMinimum));
