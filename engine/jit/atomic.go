@@ -62,6 +62,10 @@ var locked = map[ir.AtomicOp]x86.Alu{
 func (c *compiler) atomic(id ir.ID, v *ir.Value) {
 	a := &c.a
 	size := int(v.Width)
+	if c.canLDSUpdate(id, v) {
+		c.ldsUpdate(id, v)
+		return
+	}
 	if v.Space == ir.LDS {
 		c.clearOut(id)
 		if v.Args[0] != ir.NoID {

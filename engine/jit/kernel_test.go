@@ -92,7 +92,7 @@ func newGPU(t testing.TB, target string, e engine.Engine, size int) *gpu {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &gpu{t: t, space: &flat{codeVA, b}, target: isa.TargetByName(target), obj: kernels(t, target), e: e, k: e.NewWorker()}
+	g := &gpu{t: t, space: &flat{va: codeVA, b: b}, target: isa.TargetByName(target), obj: kernels(t, target), e: e, k: e.NewWorker()}
 	g.ms = &mem.Space{Translator: g.space, SharedBase: 1 << 48, PrivateBase: 2 << 48}
 	for i := range g.obj.Segments {
 		s := &g.obj.Segments[i]

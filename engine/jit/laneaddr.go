@@ -304,6 +304,9 @@ func (c *compiler) canLaneAccess(v *ir.Value) bool {
 func (c *compiler) laneAccess(id ir.ID, v *ir.Value) {
 	a := &c.a
 	slow, done := c.coldHelper(id)
+	if c.canFlatLDS(id, v) {
+		c.flatLDS(id, v, done)
+	}
 	piece, pieces := int32(4), int32(v.Width)/4
 	if v.Width < 4 {
 		piece, pieces = int32(v.Width), 1

@@ -17,13 +17,20 @@ import (
 
 // flat is a space of one writable piece of memory at va.
 type flat struct {
-	va uint64
-	b  []byte
+	va  uint64
+	b   []byte
+	xor uint64 // guest page n is host page n^xor
 }
+
+// scatter makes neighbouring pages lie apart.
+func (f *flat) scatter() { f.xor = 5 }
 
 func (f *flat) Translate(va uint64, a mem.Access) (unsafe.Pointer, uint64, mem.Access, *mem.Fault) {
 	if va < f.va || va >= f.va+uint64(len(f.b)) {
 		return nil, 0, 0, &mem.Fault{VA: va, Access: a, Kind: mem.FaultNotPresent}
+	}
+	if f.xor != 0 {
+		return unsafe.Pointer(&f.b[(va-f.va)^f.xor<<mem.PageShift]), mem.PageSize - va%mem.PageSize, mem.Read | mem.Write, nil
 	}
 	return unsafe.Pointer(&f.b[va-f.va]), f.va + uint64(len(f.b)) - va, mem.Read | mem.Write, nil
 }
@@ -42,7 +49,7 @@ func newRig(t testing.TB, lanes, nv int) *rig {
 	}
 	lds, _ := rt.Memory(ldsSize + 4096) // what lies behind must not be touched
 	mm, _ := rt.Memory(memSize + 1<<17)
-	g := &rig{w: &wave.Wave{}, state: st, lds: lds[:ldsSize], space: &flat{0x7000_0000_0000, mm}}
+	g := &rig{w: &wave.Wave{}, state: st, lds: lds[:ldsSize], space: &flat{va: 0x7000_0000_0000, b: mm}}
 	g.w.Bind(unsafe.Pointer(&st[0]), lanes, nv, 0)
 	g.w.Space = &mem.Space{Translator: g.space, SharedBase: sharedBase, PrivateBase: privateBase}
 	g.w.LDS, g.w.LDSLen = uint64(uintptr(unsafe.Pointer(&lds[0]))), ldsSize
