@@ -24,6 +24,7 @@ type Program struct {
 	ID      uint32 // of a sampler's, or 0
 	nvgpr   int    // registers it needs
 	loops   int    // blocks that run strip after strip
+	windows int    // accesses that have one
 	*Stream        // of a stream
 	// slots tells where each value lives that a helper operation reads or writes.
 	slots []*helperInfo // by ir.ID; nil for others
@@ -39,6 +40,7 @@ type helperInfo struct {
 	againAt int       // its offset; 0 for other operations
 	span    span      // of an access that looks at a Range, when all lanes are active and follow one another
 	always  bool      // the code cannot do it itself
+	window  int       // of the TLB's, for a global access
 
 	once sync.Once // makes the interpreter's form
 	made any

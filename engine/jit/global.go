@@ -139,7 +139,8 @@ type access struct {
 	pair  bool // 64-bit offset in halves
 	sign  bool // 32-bit offset is signed
 	slow  x86.Label
-	fixed int // 1 + the strip being emitted, or 0: R11 says
+	fixed int   // 1 + the strip being emitted, or 0: R11 says
+	win   int32 // its window, an offset from RDX
 }
 
 // at is the current strip of a component between segments.
@@ -176,6 +177,10 @@ func (c *compiler) global(id ir.ID, v *ir.Value) {
 	}
 	x.pair = len(x.offs) == 2 && !c.zeroHigh(x.offs)
 	x.sign = len(x.offs) == 1 && v.Imm&ir.OffSigned != 0
+	if x.windowed() {
+		c.p.slots[id].window = c.window(x.store)
+		x.win = mem.WindowsOffset + int32(c.p.slots[id].window)*mem.WindowSize
+	}
 	if v.Args[0] != ir.NoID {
 		c.gin(x86.R15, v.Args[0])
 		if n := int32(v.Imm); n != 0 {
@@ -186,7 +191,7 @@ func (c *compiler) global(id ir.ID, v *ir.Value) {
 	}
 	a.G(x86.MOV, 8, x86.RDX, x86.M(rState, offTLB))
 	a.MovI(x86.R13, ^uint64(0))
-	top, next, partial, single, apart, empty, strips := a.NewLabel(), a.NewLabel(), a.NewLabel(), a.NewLabel(), a.NewLabel(), a.NewLabel(), a.NewLabel()
+	top, next, partial, single, apart, empty, strips, wave := a.NewLabel(), a.NewLabel(), a.NewLabel(), a.NewLabel(), a.NewLabel(), a.NewLabel(), a.NewLabel(), a.NewLabel()
 	all := c.fullMask(v.Args[2])
 	var masks x86.RM
 	if !all {
@@ -200,10 +205,29 @@ func (c *compiler) global(id ir.ID, v *ir.Value) {
 	if c.canContiguous(v) {
 		if !all {
 			a.AluI(x86.CMP, c.lanes/8, x86.M(x86.R12, 0), -1)
-			a.Jcc(x86.NE, strips)
+			a.Jcc(x86.NE, wave)
 		}
-		x.whole(strips)
+		apart := a.NewLabel()
+		x.whole(apart)
 		a.Jmp(done)
+		a.Bind(apart)
+		x.fixed = 0
+	}
+	if x.store {
+		a.Bind(wave)
+		x.scatter(func(q int) {
+			if all {
+				a.X(x86.KXNORW, x86.L128, 1, 1, x86.KR(1))
+			} else {
+				a.X(x86.KMOVWL, x86.L128, 1, 0, x86.M(x86.R12, int32(2*q)))
+			}
+		}, strips, done)
+		if x.w == 4 || !x.windowed() {
+			a.Bind(done)
+			return
+		}
+	} else {
+		a.Bind(wave)
 	}
 	a.Bind(strips)
 	a.Alu(x86.XOR, 4, rStrip, x86.R(rStrip))
@@ -285,6 +309,9 @@ func (c *compiler) global(id ir.ID, v *ir.Value) {
 	}
 	a.X(x86.KXNORW, x86.L128, 1, 1, x86.KR(1))
 	a.Bind(single)
+	if !x.store && x.windowed() {
+		x.gather(next)
+	}
 	x.oneByOne()
 	if !all {
 		a.Jmp(next)

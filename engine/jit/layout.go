@@ -40,4 +40,5 @@ const (
 	retExit   = iota // a block's exit: header's Exit, PC, Arg are set
 	retHelper        // frameOp holds the operation
 	retFuel          // PC is set
+	retWindow        // frameOp holds a global access that wants its window moved, and to begin again
 )

@@ -81,50 +81,85 @@ func (m *machine) close() {
 	}
 }
 
-// refill puts the pages of the first and the last active lane of a global access into the TLB, so that it can be tried
-// again. It refuses when it did just that for the same first page: then the access is done as a whole, which always ends.
-func (m *machine) refill(w *wave.Wave, o *operands) bool {
+// laneAddr is the address of lane l of a global access.
+func (o *operands) laneAddr(l int) uint64 {
+	x := o.read(1, 0, l) + uint64(int64(int32(o.v.Imm)))
+	if o.v.Imm&ir.OffSigned != 0 && o.f.V(o.v.Args[1]).Type == ir.V32 {
+		x = uint64(int64(int32(o.read(1, 0, l)))) + uint64(int64(int32(o.v.Imm)))
+	}
+	if o.v.Args[0] != ir.NoID {
+		x += o.read(0, 0, 0)
+	}
+	return x
+}
+
+// access is what a global load or store does to memory.
+func (o *operands) access() mem.Access {
+	if o.v.Op == ir.OpStore {
+		return mem.Write
+	}
+	return mem.Read
+}
+
+// refill puts the pages of the active lanes of a global access into the TLB, so that it can be tried again. It refuses when it did just
+// that for the same first page: then the access is done as a whole, which always ends.
+func (m *machine) refill(o *operands) bool {
 	k := o.maskArg(2)
 	if k == 0 {
 		return false
 	}
-	base := uint64(int64(int32(o.v.Imm)))
-	if o.v.Args[0] != ir.NoID {
-		base += o.read(0, 0, 0)
-	}
-	addr := func(l int) uint64 {
-		x := o.read(1, 0, l)
-		if o.v.Imm&ir.OffSigned != 0 && o.f.V(o.v.Args[1]).Type == ir.V32 {
-			x = uint64(int64(int32(x)))
-		}
-		return base + x
-	}
-	first, last := addr(bits.TrailingZeros64(k)), addr(63-bits.LeadingZeros64(k))+uint64(o.v.Width)-1
-	acc := mem.Read
-	if o.v.Op == ir.OpStore {
-		acc = mem.Write
-	}
+	first := o.laneAddr(bits.TrailingZeros64(k))
+	last := o.laneAddr(63-bits.LeadingZeros64(k)) + uint64(o.v.Width) - 1
 	if s := &o.h.span; s.n > 0 && last-first+1 == s.n && m.tried != first {
-		if m.tlb.Span(s.index, first, s.n, acc) {
+		if m.tlb.Span(s.index, first, s.n, o.access()) {
 			m.tried = first
 			return true
 		}
 	}
-	if page := first >> mem.PageShift; m.tried == page {
+	page := first >> mem.PageShift
+	if m.tried == page {
 		m.tried = ^uint64(0)
 		return false
-	} else {
-		m.tried = page
 	}
-	if _, _, f := m.tlb.Lookup(first, acc); f != nil {
-		return false
-	}
-	if first>>mem.PageShift != last>>mem.PageShift {
-		if _, _, f := m.tlb.Lookup(last, acc); f != nil {
+	m.tried = page
+	for ; k != 0; k &= k - 1 {
+		first := o.laneAddr(bits.TrailingZeros64(k))
+		last := first + uint64(o.v.Width) - 1
+		if _, _, f := m.tlb.Lookup(first, o.access()); f != nil {
 			return false
+		}
+		if first>>mem.PageShift != last>>mem.PageShift {
+			if _, _, f := m.tlb.Lookup(last, o.access()); f != nil {
+				return false
+			}
 		}
 	}
 	return true
+}
+
+// patience is how many accesses outside a window that could not be moved do not ask for it again.
+const patience = 64
+
+// moveWindow moves the window of a global access to the active lanes, if it can. In any case the access does not ask a second time.
+func (m *machine) moveWindow(o *operands) {
+	w := &m.tlb.Windows[o.h.window]
+	k := o.maskArg(2)
+	w.Skip = patience
+	if k == 0 {
+		return
+	}
+	first, last := ^uint64(0), uint64(0)
+	if o.v.Args[0] != ir.NoID && o.f.V(o.v.Args[1]).Type == ir.V32 {
+		first = o.read(0, 0, 0) + uint64(int64(int32(o.v.Imm))) // what indexes count from
+	}
+	for ; k != 0; k &= k - 1 {
+		a := o.laneAddr(bits.TrailingZeros64(k))
+		first, last = min(first, a), max(last, a)
+	}
+	last += uint64(max(o.v.Width, 4)) - 1
+	if first <= last && m.tlb.MoveWindow(o.h.window, first, last, o.access()) {
+		w.Skip = 4 // each strip may be outside still
+	}
 }
 
 // aperture is the high half of the flat addresses of an aperture, or a number that no address has when there is none.
@@ -171,6 +206,11 @@ func (m *machine) execute(w *wave.Wave, p *installed, b int) ir.Exit {
 			return e
 		case retFuel:
 			return ir.ExitFuel
+		case retWindow:
+			id := ir.ID(*(*uint32)(unsafe.Add(frame, frameOp)))
+			o := operands{f: p.Func, h: p.slots[id], v: p.Func.V(id), state: w.Base, frame: frame}
+			m.moveWindow(&o)
+			at = p.code.Addr() + uintptr(o.h.againAt)
 		case retHelper:
 			*slow = 1
 			id := ir.ID(*(*uint32)(unsafe.Add(frame, frameOp)))
@@ -178,7 +218,7 @@ func (m *machine) execute(w *wave.Wave, p *installed, b int) ir.Exit {
 			if DebugHelpers != nil {
 				DebugHelpers[fmt.Sprintf("%s %s %s->%s space=%v w=%d @%d", o.v.Op, o.v.Type, o.v.From, o.v.Kind, o.v.Space, o.v.Width, o.v.PC)]++
 			}
-			if o.h.againAt != 0 && m.refill(w, &o) {
+			if o.h.againAt != 0 && m.refill(&o) {
 				at = p.code.Addr() + uintptr(o.h.againAt)
 				continue
 			}

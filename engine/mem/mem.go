@@ -163,6 +163,7 @@ type TLB struct {
 	space   *Space
 	gen     uint64        // generation the entries belong to
 	seen    atomic.Uint64 // generation in use, or idle; read by Flush
+	Windows [NumWindows]Window
 }
 
 // NewTLB returns an idle TLB.
@@ -229,6 +230,7 @@ func (t *TLB) Sync() {
 func (t *TLB) clear() {
 	clear(t.Entries[:])
 	clear(t.Ranges[:])
+	clear(t.Windows[:])
 }
 
 // Span makes range i hold the n bytes from va on for access a, and as much as it holds already when that goes on with it. It
