@@ -34,7 +34,8 @@ type Schedule []int32
 // interrupted. Sim's own fields need no lock: they belong to the running task, and the hand-over orders them.
 type Sim struct {
 	cfg   SimConfig
-	rng   *rand.Rand
+	rng   *rand.Rand // of scheduling choices
+	data  *rand.Rand // of Rand64: what is random besides stays what it was when a schedule is replayed or shrunk
 	now   time.Duration
 	tasks []*simTask // those that have not ended, in order of creation
 	made  int        // tasks ever created
@@ -76,7 +77,8 @@ func NewSim(cfg SimConfig) *Sim {
 	if cfg.SwitchOdds == 0 {
 		cfg.SwitchOdds = 3
 	}
-	return &Sim{cfg: cfg, rng: rand.New(rand.NewPCG(cfg.Seed, 0x9e3779b97f4a7c15)), ended: make(chan struct{})}
+	return &Sim{cfg: cfg, rng: rand.New(rand.NewPCG(cfg.Seed, 0x9e3779b97f4a7c15)),
+		data: rand.New(rand.NewPCG(cfg.Seed, 0xbf58476d1ce4e5b9)), ended: make(chan struct{})}
 }
 
 // DeadlockError says that no task can run and some are not daemons.
@@ -184,7 +186,7 @@ func (s *Sim) Fail(err error) {
 }
 
 func (s *Sim) Now() time.Duration { return s.now }
-func (s *Sim) Rand64() uint64     { return s.rng.Uint64() }
+func (s *Sim) Rand64() uint64     { return s.data.Uint64() }
 
 func (s *Sim) Yield(label string) {
 	if s.over {
