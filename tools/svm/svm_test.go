@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/pumice-gpu/pumice/kernel/sched"
+	"github.com/pumice-gpu/pumice/kernel/svmsim"
 )
 
 // library is every scenario that comes with Pumice.
@@ -45,7 +46,13 @@ func TestLibrary(t *testing.T) {
 }
 
 func TestSameSeedSameTrace(t *testing.T) {
-	for _, name := range []string{"two-users", "xnack-off", "munmap-during-fault"} {
+	kfd := svmsim.KFD
+	for _, c := range []struct {
+		name   string
+		engine *svmsim.Engine
+	}{{"two-users", nil}, {"xnack-off", nil}, {"munmap-during-fault", nil}, {"doorbell-lost", nil}, {"two-users", &kfd}, {"munmap-during-fault", &kfd},
+		{"queue-memory", &kfd}} {
+		name := c.name
 		sc, err := Open(name)
 		if err != nil {
 			t.Fatal(err)
@@ -53,7 +60,7 @@ func TestSameSeedSameTrace(t *testing.T) {
 		var first []byte
 		for i := range 50 {
 			var b bytes.Buffer
-			res, err := Run(sc, Options{Seed: 7, Trace: &b})
+			res, err := Run(sc, Options{Seed: 7, Trace: &b, Engine: c.engine})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -68,7 +75,7 @@ func TestSameSeedSameTrace(t *testing.T) {
 			}
 		}
 		var other bytes.Buffer
-		if _, err := Run(sc, Options{Seed: 8, Trace: &other}); err != nil || bytes.HasPrefix(first, other.Bytes()) {
+		if _, err := Run(sc, Options{Seed: 8, Trace: &other, Engine: c.engine}); err != nil || bytes.HasPrefix(first, other.Bytes()) {
 			t.Errorf("%s: another seed gives the same trace (%v)", name, err)
 		}
 	}
