@@ -371,8 +371,21 @@ func (s *state) vop3(out *Inst) error {
 		if op.attr.p&pDot != 0 || op.Name == "v_dot2_f16_f16" || op.Name == "v_dot2_bf16_bf16" {
 			out.OpSel &= 12 // only src2 and the destination are halves
 		}
+	} else if !threeB && a.p&(pFIBC|pBitop3) == 0 && s.d.gen >= GFX11 && op.hasHalves() {
+		// True16: every 16-bit operand has a half, whether LLVM 19 spells it or not; later compilers use them all.
+		out.OpSel = uint8(s.get(fOpSel))
 	}
 	return nil
+}
+
+// hasHalves says whether an operand has a 16-bit type.
+func (op *Op) hasHalves() bool {
+	for i := range op.Src {
+		if is16(op.attr.src[i].ty) {
+			return true
+		}
+	}
+	return len(op.Dst) > 0 && is16(op.attr.dst[0].ty)
 }
 
 func (s *state) hasDPP64(op *Op) bool {
