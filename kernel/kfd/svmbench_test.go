@@ -50,6 +50,9 @@ func BenchmarkMigrate(b *testing.B) {
 	b.ReportMetric(float64(up.Microseconds())/units, "µs-up/2MiB")
 	b.ReportMetric(float64(home.Microseconds())/units, "µs-home/2MiB")
 	b.ReportMetric(float64(ref.Microseconds())/units, "µs-memcpy/2MiB")
+	b.ReportMetric(float64(upCPU.Microseconds())/units, "µs-CPU-up/2MiB")
+	b.ReportMetric(float64(homeCPU.Microseconds())/units, "µs-CPU-home/2MiB")
+	b.ReportMetric(float64(refCPU.Microseconds())/units, "µs-CPU-memcpy/2MiB")
 	b.ReportMetric(2*float64(ref)/float64(up+home), "of-memcpy")
 	b.ReportMetric(2*float64(refCPU)/float64(upCPU+homeCPU), "of-memcpy-CPU-time")
 }

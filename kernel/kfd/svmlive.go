@@ -73,7 +73,7 @@ func (p *process) newSVMEngine() svmEngine {
 
 // svmGPU makes the device's part of shared virtual memory anew for an address space.
 func (n *node) svmGPU(d *Driver, space *host.Space) {
-	n.svmMem = &gpuMemory{d: d, node: n}
+	n.svmMem = n.newMemory(d, space)
 	// All GPUs with visible memory reach each other's pages in place.
 	n.svmDev = svm.NewGPU(d.world, space, n.svmMem, d, n.dev.SVMSize, svm.EvictSync)
 }

@@ -21,7 +21,7 @@ func newSVMOld(p *process, space *host.Space) (*svmOld, error) {
 	cfg := kfdsvm.Config{World: w, Space: space, Queues: p, Start: amdgpu.MinVA, Size: amdgpu.MaxVA - amdgpu.MinVA, XNACK: p.xnack, Granularity: defaultGranularity}
 	for _, n := range p.drv.nodes {
 		pd := p.pdds[n.index-1]
-		mem := &gpuMemory{d: p.drv, node: n}
+		mem := n.newMemory(p.drv, space)
 		// All GPUs with visible memory reach each other's pages in place.
 		d := kfdsvm.NewDevice(w, space, mem, p.drv, n.dev.SVMSize, svm.EvictFence)
 		cfg.GPUs = append(cfg.GPUs, kfdsvm.GPU{ID: n.id, Device: d, VM: svmVM{pd, &fence.Resv{Mutex: w.NewMutex(kfdsvm.PageDirectory)}}})

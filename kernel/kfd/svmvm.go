@@ -111,8 +111,17 @@ func (n *node) tellSVM(d *Driver, e svm.Event) {
 
 // gpuMemory is the part of a device's VRAM that SVM pages live in. It implements svm.Memory and svm.BulkMemory.
 type gpuMemory struct {
-	d    *Driver
-	node *node
+	d     *Driver
+	node  *node
+	space *host.Space
+}
+
+// newMemory makes a GPU's part of video memory for pages of a process. Pages are moved to it rather than copied: video memory is memory of the process.
+func (n *node) newMemory(d *Driver, space *host.Space) *gpuMemory {
+	m := &gpuMemory{d, n, space}
+	// If this fails they are copied.
+	_ = space.Attach(m.page(0), n.dev.SVMSize)
+	return m
 }
 
 // MapPage: the bus address of a system page is its address.
@@ -155,12 +164,12 @@ func (m *gpuMemory) pages(i []uint64) []unsafe.Pointer {
 
 // CopyPagesToVRAM fills VRAM pages.
 func (m *gpuMemory) CopyPagesToVRAM(vram []uint64, from []mm.Folio) error {
-	return host.CopyOut(m.pages(vram[:len(from)]), from)
+	return m.space.CopyOut(m.pages(vram[:len(from)]), from)
 }
 
 // CopyPagesToRAM fills staging pages.
 func (m *gpuMemory) CopyPagesToRAM(to []mm.Folio, vram []uint64) error {
-	return host.CopyIn(to, m.pages(vram[:len(to)]))
+	return m.space.CopyIn(to, m.pages(vram[:len(to)]))
 }
 
 // CopyToVRAM and CopyToRAM copy one page.

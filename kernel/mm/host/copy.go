@@ -10,16 +10,29 @@ import (
 // maxIOV is how many pieces one system call copies.
 const maxIOV = 512
 
-// CopyOut copies staging pages to memory of the caller, page by page. A nil page (a hole) is zeroes. The kernel does it, by its own mapping
-// of all memory: to touch pages that were just moved would cost a hardware page-table fill for each, which under
+// CopyOut puts the content of staging pages into memory of the caller, page by page. A nil page (a hole) is zeroes. Memory of a device (see Attach) gets the very
+// pages. Else the kernel copies, by its own mapping of all memory: to touch pages that were just moved would cost a hardware page-table fill for each, which under
 // virtualisation is dearer than the copy.
-func CopyOut(dst []unsafe.Pointer, src []mm.Folio) error {
-	return transfer(dst, src, false)
+func (s *Space) CopyOut(dst []unsafe.Pointer, src []mm.Folio) error {
+	if len(dst) == 0 || !s.devices.contains(addressOf(dst[0])) {
+		return transfer(dst, src, false)
+	}
+	for i := 0; i < len(dst); {
+		j := i + 1
+		for j < len(dst) && addressOf(dst[j]) == addressOf(dst[j-1])+mm.PageSize {
+			j++
+		}
+		if err := s.fillDevice(dst[i:j], src[i:j]); err != nil {
+			return err
+		}
+		i = j
+	}
+	return nil
 }
 
 // CopyIn fills pages that AllocFolio gave from memory of the caller, which must not change before they are in place. Pages that are nil are
 // skipped.
-func CopyIn(dst []mm.Folio, src []unsafe.Pointer) error {
+func (s *Space) CopyIn(dst []mm.Folio, src []unsafe.Pointer) error {
 	return transfer(src, dst, true)
 }
 

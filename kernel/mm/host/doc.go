@@ -13,12 +13,12 @@
 // Space implements mm.Space and mm.Memory for this process.
 //
 //   - A page that went to a device is absent from the process's page table; a table here says which device page it is
-//     (a device-private entry). A CPU touch is a missing fault: the driver's MigrateToRAM copies the content to a page of
-//     the staging area, and UFFDIO_MOVE puts that in place and wakes the thread.
+//     (a device-private entry). A CPU touch is a missing fault: the driver's MigrateToRAM brings the content home, and the thread is woken.
 //   - A page that is migrating is absent too; who touches it waits until the migration ends.
 //   - An absent page without an entry has never been touched: it gets zeroes.
-//   - Migration to a device moves the pages of a range to the staging area in one call, so that no write can be lost, and then
-//     copies them from there.
+//   - Migration to a device moves the pages of a range to the staging area in one call, so that no write can be lost. Video memory is memory of this process
+//     too: where it is attached (device.go) the pages are moved on to it, and back, and no byte is copied. Else they are copied from the staging area, and home through
+//     pages of it.
 //   - Pages that stay in system memory are used at their own address: the bus address of a page is its address.
 //
 // What a GPU maps is registered for events (write-protect mode without protected pages), what migrates for missing pages too; never more

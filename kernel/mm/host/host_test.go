@@ -33,14 +33,29 @@ func space(t testing.TB) *Space {
 
 // device is VRAM with a bump allocator of page indices that come back when released.
 type device struct {
+	s    *Space
 	pm   *pagemap.Pagemap
 	mu   sync.Mutex
 	vram []byte
 	free []uint64
 }
 
-func newDevice(s *Space, pages uint64) *device {
-	d := &device{vram: make([]byte, pages*mm.PageSize)}
+// newDevice makes one that pages are moved to; copying, one that they are copied to.
+func newDevice(t testing.TB, s *Space, pages uint64) *device {
+	d := copying(s, pages)
+	b, err := unix.Mmap(-1, 0, int(pages*mm.PageSize), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_ANON)
+	if err == nil {
+		err = s.Attach(unsafe.Pointer(&b[0]), uint64(len(b)))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.vram = b
+	return d
+}
+
+func copying(s *Space, pages uint64) *device {
+	d := &device{s: s, vram: make([]byte, pages*mm.PageSize)}
 	for i := pages; i > 0; i-- {
 		d.free = append(d.free, i-1)
 	}
@@ -75,7 +90,7 @@ func (a *alloc) CopyToDevmem(_ *pagemap.Devmem, src []mm.Folio, dst []uint64) er
 	for i := range dst {
 		mem[i] = unsafe.Pointer(&a.page(dst[i])[0])
 	}
-	return CopyOut(mem, src)
+	return a.d.s.CopyOut(mem, src)
 }
 
 func (a *alloc) CopyToRAM(_ *pagemap.Devmem, src []uint64, dst []mm.Folio) error {
@@ -83,7 +98,7 @@ func (a *alloc) CopyToRAM(_ *pagemap.Devmem, src []uint64, dst []mm.Folio) error
 	for i := range dst {
 		mem[i] = unsafe.Pointer(&a.page(src[i])[0])
 	}
-	return CopyIn(dst, mem)
+	return a.d.s.CopyIn(dst, mem)
 }
 
 func (a *alloc) Release(*pagemap.Devmem) {
@@ -115,7 +130,11 @@ func region(t testing.TB, pages int) uint64 {
 
 func TestThereAndBack(t *testing.T) {
 	s := space(t)
-	d := newDevice(s, 2048)
+	t.Run("moved", func(t *testing.T) { thereAndBack(t, s, newDevice(t, s, 2048)) })
+	t.Run("copied", func(t *testing.T) { thereAndBack(t, s, copying(s, 2048)) })
+}
+
+func thereAndBack(t *testing.T, s *Space, d *device) {
 	const n = 512
 	a := region(t, n)
 	var cpu uaccess.Process
@@ -176,7 +195,7 @@ func slicesContain(b []bool) bool {
 
 func TestUnmapFreesDevicePages(t *testing.T) {
 	s := space(t)
-	d := newDevice(s, 1024)
+	d := newDevice(t, s, 1024)
 	var cpu uaccess.Process
 	var mu sync.Mutex
 	var seen []mm.Event // guarded by mu
@@ -229,7 +248,7 @@ func TestUnmapFreesDevicePages(t *testing.T) {
 // same place: the message of its end must not take the new pages.
 func TestMapAgainAtTheSameAddress(t *testing.T) {
 	s := space(t)
-	d := newDevice(s, 1024)
+	d := newDevice(t, s, 1024)
 	var cpu uaccess.Process
 	const pages = 16
 	a := region(t, pages)
@@ -263,7 +282,7 @@ func TestMapAgainAtTheSameAddress(t *testing.T) {
 // which must not cost a page.
 func TestMigrationWhileOthersUnmap(t *testing.T) {
 	s := space(t)
-	d := newDevice(s, 1024)
+	d := newDevice(t, s, 1024)
 	const pages, other = 64, 128
 	a, b := region(t, pages), region(t, other)
 	stop, done := make(chan bool), make(chan bool)
@@ -316,7 +335,7 @@ func TestMigrationWhileOthersUnmap(t *testing.T) {
 // TestEverythingAtOnce has threads read and write, pages migrate, evictions and unmaps, and loses no byte.
 func TestEverythingAtOnce(t *testing.T) {
 	s := space(t)
-	d := newDevice(s, 512)
+	d := newDevice(t, s, 512)
 	const pages, threads = 256, 4
 	a := region(t, pages)
 	stop := make(chan bool)
@@ -392,7 +411,7 @@ func TestEverythingAtOnce(t *testing.T) {
 
 func BenchmarkMigrate(b *testing.B) {
 	s := space(b)
-	d := newDevice(s, 512)
+	d := newDevice(b, s, 512)
 	a := region(b, 512)
 	var cpu uaccess.Process
 	buf := make([]byte, 512*mm.PageSize)

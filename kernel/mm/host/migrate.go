@@ -354,6 +354,11 @@ func (g *migration) Finalize() {
 	}
 	s.ptl.Unlock()
 
+	for i := range g.has {
+		if x, _ := g.src[i].Folio.(*sysFolio); x != nil && x.now != nil {
+			g.has[i] = false
+		}
+	}
 	g.putBack(back)
 	g.putHome(home)
 
@@ -432,12 +437,18 @@ func (g *migration) cleanUp() {
 func (g *migration) putBack(pages []int) {
 	for k := 0; k < len(pages); {
 		i := pages[k]
-		if g.src[i].Folio == nil { // a hole stays one
+		f, _ := g.src[i].Folio.(*sysFolio)
+		if f == nil { // a hole stays one
+			k++
+			continue
+		}
+		if f.now != nil { // it was on a device already
+			g.s.bring(g.va[i], f.now, mm.PageSize)
 			k++
 			continue
 		}
 		j := k + 1
-		for j < len(pages) && pages[j] == pages[j-1]+1 && g.src[pages[j]].Folio != nil && pages[j]/chunkPages == i/chunkPages {
+		for j < len(pages) && pages[j] == pages[j-1]+1 && g.stays(pages[j]) && pages[j]/chunkPages == i/chunkPages {
 			j++
 		}
 		g.s.place(g.va[i], g.stageAt(i), uint64(j-k)<<mm.PageShift)
@@ -445,6 +456,12 @@ func (g *migration) putBack(pages []int) {
 			g.has[pages[k]] = false
 		}
 	}
+}
+
+// stays reports whether page i is a staging page still.
+func (g *migration) stays(i int) bool {
+	f, _ := g.src[i].Folio.(*sysFolio)
+	return f != nil && f.now == nil
 }
 
 // putHome puts filled pages into the process, as many at a time as lie together.
@@ -460,9 +477,12 @@ func (g *migration) putHome(pages []int) {
 			}
 			n += mm.PageSize
 		}
-		if first.stage != 0 {
+		switch {
+		case first.stage != 0:
 			g.s.place(at, first.stage, n)
-		} else {
+		case g.s.devices.contains(addressOf(first.src)):
+			g.s.bring(at, first.src, n)
+		default:
 			g.s.make(at, first.src, n)
 		}
 	}

@@ -31,6 +31,8 @@ type Space struct {
 	stage *staging
 	mmap  sched.RWSem
 
+	devices areas // memories that pages are moved to
+
 	pagemapFD int
 	eventFD   int
 	closed    atomic.Bool
@@ -132,12 +134,12 @@ func (s *Space) FindVMA(addr uint64) (mm.VMA, bool) {
 	if !ok {
 		return v, false
 	}
-	if s.stage.inside(v.Start, v.End) {
+	if s.stage.inside(v.Start, v.End) || s.devices.overlap(v.Start, v.End) {
 		v.Kind = mm.IO
 		return v, true
 	}
 	same := func(w mm.VMA) bool {
-		return w.Prot == v.Prot && w.Kind == v.Kind && w.Shared == v.Shared && !s.stage.inside(w.Start, w.End)
+		return w.Prot == v.Prot && w.Kind == v.Kind && w.Shared == v.Shared && !s.stage.inside(w.Start, w.End) && !s.devices.overlap(w.Start, w.End)
 	}
 	if !v.Anonymous() {
 		return v, true
@@ -165,6 +167,7 @@ type sysFolio struct {
 	stage uint64         // address in the staging area, 0: in place, or to be made
 	home  bool           // AllocFolio gave it
 	src   unsafe.Pointer // of a page to be made: its content
+	now   unsafe.Pointer // of a staging page whose memory was moved on to a device: where it is
 }
 
 func (f *sysFolio) Device() (mm.Pagemap, uint64) { return nil, 0 }
@@ -622,6 +625,7 @@ func (s *Space) BringHome() error {
 // Close brings everything home and stops watching. Notifiers have been removed.
 func (s *Space) Close() error {
 	err := s.BringHome()
+	s.detach()
 	s.closed.Store(true)
 	s.poke()
 	s.work.Wake()
