@@ -148,12 +148,13 @@ type export struct {
 	Failure string    `json:"failure,omitempty"`
 	OK      bool      `json:"ok"`
 	Steps   int       `json:"schedulerSteps"`
+	Source  string    `json:"source"`
 	Names   []Mapping `json:"names"`
 	Frames  []Frame   `json:"frames"`
 }
 
 func (res *Result) export() export {
-	o := export{res.Scenario.Name, res.Scenario.Title, res.Config.String(), res.Seed, "", res.Err == nil, res.Steps, res.Scenario.Names, res.Frames}
+	o := export{res.Scenario.Name, res.Scenario.Title, res.Config.String(), res.Seed, "", res.Err == nil, res.Steps, res.Scenario.Source, res.Scenario.Names, res.Frames}
 	if res.Failed != nil {
 		o.Failure = firstLine(res.Failed)
 	}
