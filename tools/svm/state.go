@@ -71,13 +71,31 @@ func (r *runner) look() State {
 	}
 	for _, t := range r.sim.Tasks() {
 		if len(t.Held) > 0 {
-			st.Locks = append(st.Locks, t.Name+": "+strings.Join(t.Held, ", "))
+			st.Locks = append(st.Locks, t.Name+": "+counted(t.Held))
 		}
 		if t.Waits != "" && t.Waits != "sleep" && t.Name != "main" {
 			st.Waiting = append(st.Waiting, t.Name+": "+t.Waits)
 		}
 	}
 	return st
+}
+
+// counted joins names; one that stands there several times has their number behind it.
+func counted(names []string) string {
+	var out []string
+	for i := 0; i < len(names); {
+		n := 1
+		for i+n < len(names) && names[i+n] == names[i] {
+			n++
+		}
+		if n == 1 {
+			out = append(out, names[i])
+		} else {
+			out = append(out, fmt.Sprintf("%s (%d of them)", names[i], n))
+		}
+		i += n
+	}
+	return strings.Join(out, ", ")
 }
 
 func (r *runner) lookProcess(p *proc) ProcessState {
