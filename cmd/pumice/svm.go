@@ -171,7 +171,7 @@ func svmList(stdout, _ io.Writer, args []string) error {
 		return err
 	}
 	for _, sc := range l {
-		fmt.Fprintf(stdout, "%-29s %s\n", sc.Name, sc.Title)
+		fmt.Fprintf(stdout, "%-31s %s\n", sc.Name, sc.Title)
 	}
 	return nil
 }
