@@ -14,6 +14,7 @@ import (
 	"github.com/pumice-gpu/pumice/engine/code"
 	"github.com/pumice-gpu/pumice/engine/ir"
 	"github.com/pumice-gpu/pumice/engine/isa"
+	"github.com/pumice-gpu/pumice/engine/mem"
 )
 
 // streamed is the stream form of a function, attached to its code.
@@ -24,8 +25,9 @@ type streamed struct {
 
 // streamForm is the stream form for dispatches with their work-group id in the registers x.
 type streamForm struct {
-	x  []int
-	ip *installed // nil: there is none
+	x     []int
+	group int
+	ip    *installed // nil: there is none
 
 	runs, left atomic.Uint64 // waves that ran, and that did not fit
 }
@@ -36,23 +38,23 @@ func (m *streamForm) tired() bool {
 	return l > 64 && l > m.runs.Load()/4
 }
 
-// form returns the form for the registers x.
-func (s *streamed) form(e *Engine, f *ir.Func, x []int) *streamForm {
+// form returns the form for the registers x and for units of group waves.
+func (s *streamed) form(e *Engine, f *ir.Func, x []int, group int) *streamForm {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, m := range s.forms {
-		if slices.Equal(m.x, x) {
+		if slices.Equal(m.x, x) && m.group == group {
 			return m
 		}
 	}
-	m := &streamForm{x: slices.Clone(x)}
-	m.ip = e.buildStream(f, m.x)
+	m := &streamForm{x: slices.Clone(x), group: group}
+	m.ip = e.buildStream(f, m.x, group)
 	s.forms = append(s.forms, m)
 	return m
 }
 
 // buildStream compiles the stream form of f; nil when there is none.
-func (e *Engine) buildStream(f *ir.Func, x []int) (ip *installed) {
+func (e *Engine) buildStream(f *ir.Func, x []int, group int) (ip *installed) {
 	defer func() {
 		if r := recover(); r != nil {
 			ip = nil
@@ -61,7 +63,7 @@ func (e *Engine) buildStream(f *ir.Func, x []int) (ip *installed) {
 	start := time.Now()
 	t := &e.tools
 	c := compilers.Get().(*compiler)
-	p, err := c.compileStream(f, x, Options{Listing: t.Listing, Sample: t.Sampler != nil, AVX2: e.avx2})
+	p, err := c.compileStream(f, x, group, Options{Listing: t.Listing, Sample: t.Sampler != nil, AVX2: e.avx2})
 	c.f, c.p, c.b = nil, nil, nil
 	compilers.Put(c)
 	if err != nil {
@@ -81,13 +83,15 @@ func (e *Engine) buildStream(f *ir.Func, x []int) (ip *installed) {
 	return ip
 }
 
-// batched is the form that RunBatch used last: the next batch is of the same dispatch.
+// batched are the forms that RunBatch used last: the next batch is of the same dispatch.
 type batched struct {
 	pc      uint64
 	version code.Version
 	mode    uint32
 	x       []int
-	form    *streamForm
+	group   int
+	wave    *streamForm
+	whole   *streamForm // of work-groups; nil where there is none
 }
 
 // RunBatch implements engine.Batcher.
@@ -100,32 +104,66 @@ func (k *Worker) RunBatch(b *engine.Batch) (done int) {
 		k.tlb.Sync()
 	}
 	mode, version := w.S[isa.SRegMODE], k.local.Version(w.Space)
+	group := 0
+	if b.Waves > 1 && consecutive(b, w.Lanes) {
+		group = b.Waves
+	}
 	l := &k.batched
-	if l.form == nil || l.pc != w.PC || l.version != version || l.mode != mode || !slices.Equal(l.x, b.X) {
+	if l.wave == nil || l.pc != w.PC || l.version != version || l.mode != mode || l.group != group || !slices.Equal(l.x, b.X) {
 		c, block, err := k.local.Lookup(w.Space, w.Target, w.PC, mode, w.Lanes)
 		if err != nil || block != 0 || c.Func.PC != w.PC || c.Func.Lanes != w.Lanes {
 			return 0
 		}
 		s := c.Attachment(code.SlotStream, func(*ir.Func) any { return new(streamed) }).(*streamed)
-		*l = batched{w.PC, version, mode, slices.Clone(b.X), s.form(k.e, c.Func, b.X)}
+		*l = batched{pc: w.PC, version: version, mode: mode, x: slices.Clone(b.X), group: group, wave: s.form(k.e, c.Func, b.X, 0)}
+		if group > 0 && l.wave.ip != nil {
+			l.whole = s.form(k.e, c.Func, b.X, group)
+		}
 	}
-	m := l.form
+	m := l.wave
 	if m.ip == nil || m.tired() || b.Waves > maxGroupWaves || !items(m.ip.Stream, b) {
 		return 0
 	}
 	defer func() {
 		if r := recover(); r != nil {
-			done = 0
 			w.Illegal = fmt.Sprint(r)
 		}
 	}()
 	n := min(b.Groups, max(1, sliceFuel/(b.Waves*m.ip.insts)))
-	done = k.m.stream(b, m.ip, n)
-	m.runs.Add(uint64(done))
-	if done < n*b.Waves {
-		m.left.Add(1)
+	run := func(m *streamForm, groups int) bool {
+		x := k.m.stream(b, m.ip, groups)
+		done += x
+		m.runs.Add(uint64(x))
+		if m != l.wave {
+			l.wave.runs.Add(uint64(x))
+		}
+		if x < groups*b.Waves {
+			m.left.Add(1)
+			return false
+		}
+		return true
+	}
+	whole := l.whole
+	if whole == nil || whole.ip == nil || whole.tired() {
+		run(m, n)
+		return done
+	}
+	// A work-group that does not fit as a whole may have waves that do.
+	for left := n; left > 0 && !run(whole, left) && run(m, 1); left = n - done/b.Waves {
 	}
 	return done
+}
+
+// consecutive tells whether the work-items of a work-group are in the order of its waves and lanes, and all the others' ids are the same.
+func consecutive(b *engine.Batch, lanes int) bool {
+	for _, s := range b.Items {
+		for w, x := range s.First {
+			if x != s.First[0]+uint32(w*lanes)*s.Step {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // items tells whether the work-item ids are what the form takes them for: v0 goes up by one from lane to lane, v1 and v2 are the same in all.
@@ -166,14 +204,21 @@ func (m *machine) stream(b *engine.Batch, p *installed, groups int) int {
 		}
 		at := int(*u32(streamGroup))*b.Waves + int(*u32(streamWave))
 		i := int(*(*uint32)(unsafe.Add(frame, frameOp)))
+		va := *(*uint64)(unsafe.Pointer(u32(streamVA)))
 		if tried != at {
 			tried, again = at, 0
 		}
-		if again++; i == 0 || again > len(p.spans) {
+		if again++; i == 0 || again > 2*len(p.spans)+8 {
 			return at
 		}
+		if i == streamScalar {
+			if _, _, f := m.tlb.Lookup(va, mem.Read); f != nil {
+				return at
+			}
+			continue
+		}
 		s := &p.spans[i-1]
-		if !m.tlb.Span(s.index, *(*uint64)(unsafe.Pointer(u32(streamVA))), s.n, s.acc) {
+		if !m.tlb.Span(s.index, va, s.n, s.acc) {
 			return at
 		}
 	}

@@ -24,6 +24,8 @@ type stream struct {
 	decs  []bool         // by fork: the other way is assumed
 	known map[ir.ID]bool // truth values that forks have decided
 	x     []int          // scalar registers that are one more in each work-group
+	unit  int            // what is done at a time: levelWave, or levelGroup where a work-group's waves go on from each other
+	lanes int64          // of a unit
 
 	lists  [3][]ir.ID // scalar operations, guards and addresses by level
 	level  map[ir.ID]uint8
@@ -231,7 +233,7 @@ func (s *stream) put(v ir.Value) ir.ID {
 	l := uint8(levelDispatch)
 	switch {
 	case v.Op == opID || v.Op == opGuard || v.Op == opHost:
-		l = levelWave
+		l = uint8(s.unit)
 	case v.Op == ir.OpSGet && slices.Contains(s.x, int(v.Imm)):
 		l = levelGroup
 	}
@@ -475,9 +477,9 @@ func (s *stream) hiOf(x *sval) *sval {
 	return nil
 }
 
-// end is the value of the last lane of a 64-bit affine value.
+// end is the value of the unit's last lane of a 64-bit affine value.
 func (s *stream) end(x *sval) ir.ID {
-	return s.bin(ir.OpAdd, ir.S64, x.id, s.konst(ir.S64, uint64(x.step*int64(s.c.lanes-1))))
+	return s.bin(ir.OpAdd, ir.S64, x.id, s.konst(ir.S64, uint64(x.step*(s.lanes-1))))
 }
 
 // zext extends a 32-bit value whose lanes do not wrap.
@@ -582,6 +584,9 @@ func (s *stream) vector(x *sval) ir.ID {
 	case kAffine:
 		if x.wide {
 			refuse("a 64-bit affine value as a vector")
+		}
+		if s.unit == levelGroup {
+			refuse("another vector in each wave")
 		}
 		if x.vec == 0 {
 			c := s.c

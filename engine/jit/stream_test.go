@@ -269,8 +269,12 @@ func streamSeed(t *testing.T, seed uint64) (batched, all int) {
 		t.Fatalf("seed %d: bad test: %v", seed, err)
 	}
 	c := new(compiler)
-	p, err := c.compileStream(f, []int{streamX}, Options{AVX2: hostAVX2})
 	groups, waves := 1+r.IntN(5), 1+r.IntN(4)
+	unit := 0
+	if r.IntN(2) == 0 {
+		unit = waves
+	}
+	p, err := c.compileStream(f, []int{streamX}, unit, Options{AVX2: hostAVX2})
 	if err != nil {
 		if os.Getenv("STREAM_SEED") != "" {
 			t.Log(err)

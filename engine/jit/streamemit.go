@@ -18,6 +18,7 @@ type Stream struct {
 	items []uint64
 	x     []int
 	spans []span
+	group int // waves of the work-groups that are one unit each, or 0
 }
 
 // Parameters in the frame, from Stream.area.
@@ -31,11 +32,16 @@ const (
 	streamSize   = streamIDs + 3*4*maxGroupWaves
 )
 
-// retBail is the reason of a wave that does not fit: frameOp is 1 + the access whose Range does not know it, or 0.
-const retBail = 3
+// retBail is the reason of a wave that does not fit: frameOp is 1 + the access whose Range does not know it, streamScalar for a scalar load
+// that the TLB does not know, or 0.
+const (
+	retBail      = 3
+	streamScalar = 1 << 20
+)
 
-// compileStream makes the stream form of f for dispatches whose work-group id is in the registers x.
-func (c *compiler) compileStream(f *ir.Func, x []int, o Options) (p *Program, err error) {
+// compileStream makes the stream form of f for dispatches whose work-group id is in the registers x. If group is not 0, work-groups have so
+// many waves whose work-item ids go on from each other: guards and addresses are then those of a whole work-group.
+func (c *compiler) compileStream(f *ir.Func, x []int, group int, o Options) (p *Program, err error) {
 	if f.Lanes != 32 && f.Lanes != 64 {
 		return nil, &ErrUnsupported{"lanes"}
 	}
@@ -44,7 +50,10 @@ func (c *compiler) compileStream(f *ir.Func, x []int, o Options) (p *Program, er
 	c.startMarks(o)
 	c.lower()
 	c.b = &ir.Block{Term: ir.Term{Kind: ir.TermExit, Exit: ir.ExitEndPgm}}
-	s := &stream{c: c, x: x}
+	s := &stream{c: c, x: x, unit: levelWave, lanes: int64(f.Lanes)}
+	if group > 0 {
+		s.unit, s.lanes = levelGroup, int64(group*f.Lanes)
+	}
 	// Which way uniform branches go is not known: the first way that has a form is taken.
 	var decs []bool
 	for try := 0; ; try++ {
@@ -76,7 +85,7 @@ func (c *compiler) compileStream(f *ir.Func, x []int, o Options) (p *Program, er
 		}
 	}
 	s.prune()
-	c.emitStream(s)
+	c.emitStream(s, group)
 	c.p.Cold = c.a.Len()
 	for i := 0; i < len(c.tails); i++ {
 		c.tails[i]()
@@ -138,7 +147,7 @@ func (s *stream) prune() {
 }
 
 // emitStream emits the loop over the waves.
-func (c *compiler) emitStream(s *stream) {
+func (c *compiler) emitStream(s *stream, group int) {
 	a := &c.a
 	const L = x86.L128
 	var starts [3]int // segments where the levels begin
@@ -174,7 +183,7 @@ func (c *compiler) emitStream(s *stream) {
 	c.free, c.freeG = c.free[:0], c.freeG[:0]
 	c.layout()
 	area := c.frameArea(streamSize)
-	st := &Stream{insts: s.insts, area: int(area), x: s.x}
+	st := &Stream{insts: s.insts, area: int(area), x: s.x, group: group}
 	for n := range s.items {
 		st.items = append(st.items, n)
 	}
@@ -184,11 +193,11 @@ func (c *compiler) emitStream(s *stream) {
 	}
 	c.p.Stream = st
 	at := func(off int32) x86.RM { return x86.M(rFrame, area+off) }
-	group, top, next, bail := a.NewLabel(), a.NewLabel(), a.NewLabel(), a.NewLabel()
+	first, top, next, bail := a.NewLabel(), a.NewLabel(), a.NewLabel(), a.NewLabel()
 	for i := range c.segs {
 		for l, start := range starts {
 			if start == i && l == levelGroup {
-				a.Bind(group)
+				a.Bind(first)
 			}
 			if start == i && l == levelWave {
 				a.Bind(top)
@@ -207,7 +216,7 @@ func (c *compiler) emitStream(s *stream) {
 			c.mark(id, v.PC)
 			switch v.Op {
 			case opID:
-				a.G(x86.MOV, 4, x86.RCX, at(streamWave))
+				a.G(x86.MOV, 4, x86.RCX, at(streamWave)) // 0 for a group
 				a.G(x86.MOV, 4, x86.RAX, x86.MX(rFrame, x86.RCX, 4, area+streamIDs+int32(v.Imm)*4*maxGroupWaves))
 				c.gout(id, 0, x86.RAX)
 			case opGuard:
@@ -215,16 +224,27 @@ func (c *compiler) emitStream(s *stream) {
 			case opHost:
 				c.streamHost(id, v, st)
 			case ir.OpSLoad:
-				c.streamSLoad(id, v, bail)
+				c.streamSLoad(id, v, area)
 			}
 		}
 	}
-	a.Bind(next)
+	if group > 0 {
+		for i := range s.access {
+			if x := &s.access[i]; x.step != 0 {
+				a.AluI(x86.ADD, 8, c.memOf(c.vals[x.host].comps[0]), int32(x.step)*int32(c.lanes))
+			}
+		}
+	} else {
+		a.Bind(next)
+	}
 	a.G(x86.MOV, 4, x86.RCX, at(streamWave))
 	a.AluI(x86.ADD, 4, x86.R(x86.RCX), 1)
 	a.GS(x86.MOVS, 4, at(streamWave), x86.RCX)
 	a.Alu(x86.CMP, 4, x86.RCX, at(streamWaves))
 	a.Jcc(x86.B, top)
+	if group > 0 {
+		a.Bind(next)
+	}
 	a.MovMI(4, at(streamWave), 0)
 	for _, n := range s.x {
 		a.AluI(x86.ADD, 4, x86.M(rState, offS+4*int32(n)), 1)
@@ -233,7 +253,7 @@ func (c *compiler) emitStream(s *stream) {
 	a.AluI(x86.ADD, 4, x86.R(x86.RCX), 1)
 	a.GS(x86.MOVS, 4, at(streamGroup), x86.RCX)
 	a.Alu(x86.CMP, 4, x86.RCX, at(streamGroups))
-	a.Jcc(x86.B, group)
+	a.Jcc(x86.B, first)
 	a.MovI(x86.RAX, retExit)
 	a.Ret()
 	a.Bind(bail)
@@ -278,16 +298,14 @@ func (c *compiler) streamHost(id ir.ID, v *ir.Value, st *Stream) {
 	c.gout(id, 0, x86.R8)
 	c.tails = append(c.tails, func() {
 		a.Bind(out)
-		a.GS(x86.MOVS, 8, x86.M(rFrame, int32(st.area)+streamVA), x86.R8)
-		a.MovMI(4, x86.M(rFrame, frameOp), int32(v.Imm)+1)
-		a.MovI(x86.RAX, retBail)
-		a.Ret()
+		c.streamAsk(int32(st.area), int32(v.Imm)+1)
 	})
 }
 
 // streamSLoad is a scalar load whose page the TLB knows.
-func (c *compiler) streamSLoad(id ir.ID, v *ir.Value, bail x86.Label) {
+func (c *compiler) streamSLoad(id ir.ID, v *ir.Value, area int32) {
 	a := &c.a
+	out := a.NewLabel()
 	c.gin(x86.R8, v.Args[0])
 	if len(v.Args) > 1 && v.Args[1] != ir.NoID {
 		c.gin(x86.RCX, v.Args[1])
@@ -296,7 +314,20 @@ func (c *compiler) streamSLoad(id ir.ID, v *ir.Value, bail x86.Label) {
 	if n := int32(v.Imm); n != 0 {
 		a.AluI(x86.ADD, 8, x86.R(x86.R8), n)
 	}
-	c.sloadAt(id, v, bail)
+	c.sloadAt(id, v, out)
+	c.tails = append(c.tails, func() {
+		a.Bind(out)
+		c.streamAsk(area, streamScalar)
+	})
+}
+
+// streamAsk leaves because the address in R8 is not known.
+func (c *compiler) streamAsk(area, op int32) {
+	a := &c.a
+	a.GS(x86.MOVS, 8, x86.M(rFrame, area+streamVA), x86.R8)
+	a.MovMI(4, x86.M(rFrame, frameOp), op)
+	a.MovI(x86.RAX, retBail)
+	a.Ret()
 }
 
 // streamRegion emits the vector part, all strips side by side.

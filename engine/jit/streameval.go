@@ -55,9 +55,9 @@ func (s *stream) eval(id ir.ID, v *ir.Value) *sval {
 		if v.Imm > 2 {
 			refuse("v%d is not set", v.Imm)
 		}
-		x := &sval{kind: kAffine, id: s.put(ir.Value{Op: opID, Type: ir.S32, Imm: v.Imm}), step: 1, max: 1<<30 + 64}
+		x := &sval{kind: kAffine, id: s.put(ir.Value{Op: opID, Type: ir.S32, Imm: v.Imm}), step: 1, max: 1<<30 + 1<<12}
 		if v.Imm > 0 {
-			x.kind, x.step = kUniform, 0
+			x.kind, x.step = kUniform, 0 // of a wave; RunBatch sees that it is of a unit
 		}
 		s.v[v.Imm], s.items[v.Imm] = x, x
 		return x
@@ -714,7 +714,7 @@ func (s *stream) memory(id ir.ID, v *ir.Value) *sval {
 		refuse("%d bytes a lane, %d apart", w, addr.step)
 	}
 	i := len(s.access)
-	a := access2{id: id, step: addr.step, n: int32(addr.step*int64(c.lanes-1) + w), write: !load}
+	a := access2{id: id, step: addr.step, n: int32(addr.step*(s.lanes-1) + w), write: !load}
 	a.host = s.put(ir.Value{Op: opHost, Type: ir.S64, Args: []ir.ID{addr.id}, Imm: uint64(i), PC: v.PC})
 	s.access = append(s.access, a)
 	x := *v
