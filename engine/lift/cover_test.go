@@ -3,7 +3,6 @@ package lift
 import (
 	"math/rand"
 	"os"
-	"sort"
 	"strings"
 	"testing"
 
@@ -58,31 +57,54 @@ func TestRandomInstructions(t *testing.T) {
 	}
 }
 
-// TestHistogram prints which mnemonics of the measured histogram have no meaning yet.
+// TestHistogram checks that no instruction that compilers were seen to emit, on any of seven targets, is refused. The histogram is a file
+// beside the repository: another place is named by PUMICE_ISA_HISTOGRAM.
 func TestHistogram(t *testing.T) {
-	b, err := os.ReadFile("../../../shared/design/isa-histogram.tsv")
+	name := os.Getenv("PUMICE_ISA_HISTOGRAM")
+	if name == "" {
+		name = "../../../shared/design/isa-histogram.tsv"
+	}
+	b, err := os.ReadFile(name)
 	if err != nil {
 		t.Skip("no histogram here")
 	}
-	var missing []string
+	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
+	columns := strings.Split(lines[0], "\t")
 	total := 0
-	for _, line := range strings.Split(string(b), "\n")[1:] {
-		name, _, ok := strings.Cut(line, "\t")
-		if !ok || strings.HasPrefix(name, ".") || name == "v_illegal" {
+	for _, line := range lines[1:] {
+		cells := strings.Split(line, "\t")
+		mnemonic := cells[0]
+		if strings.HasPrefix(mnemonic, ".") || mnemonic == "v_illegal" { // data, and padding
 			continue
 		}
-		name = strings.Replace(name, "v_dual_", "v_", 1)
-		total++
-		known := false
-		for _, op := range isa.LookupAll(name) {
-			known = known || Known(op)
-		}
-		if !known {
-			missing = append(missing, name)
+		mnemonic = strings.Replace(mnemonic, "v_dual_", "v_", 1)
+		for i, cell := range cells {
+			if i >= len(columns) || !strings.HasPrefix(columns[i], "gfx") || cell == "0" || cell == "" {
+				continue
+			}
+			tg := isa.TargetByName(columns[i])
+			if tg == nil {
+				t.Fatalf("no target %s", columns[i])
+			}
+			total++
+			rows, known := 0, 0
+			for _, op := range isa.LookupAll(mnemonic) {
+				if op.On(tg) {
+					rows++
+					if Known(op) {
+						known++
+					}
+				}
+			}
+			if rows == 0 || known < rows {
+				t.Errorf("%s: %s occurs %s times: %d rows of it, %d with a meaning", columns[i], mnemonic, cell, rows, known)
+			}
 		}
 	}
-	sort.Strings(missing)
-	t.Logf("%d of %d mnemonics have no meaning: %s", len(missing), total, strings.Join(missing, " "))
+	if total < 1000 {
+		t.Errorf("only %d cells", total)
+	}
+	t.Logf("%d mnemonics of targets", total)
 }
 
 // TestTableCoverage prints the rows of the tables without meaning.
