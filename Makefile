@@ -23,7 +23,7 @@ faults_src   := $(wildcard examples/faults/*.hip)
 examples_hdr := $(wildcard examples/*.h)
 exdir        := $(BUILD)/examples/$(patsubst -%,%,$(OPT))
 
-.PHONY: help build demo test test-isa test-conformance conformance test-go test-examples test-stress stress bench nightly svm-live lint examples examples-all examples-newer test-newer fuzz-short clean deps
+.PHONY: help build demo test test-newest test-isa test-conformance conformance test-go test-examples test-stress stress bench nightly svm-live lint examples examples-all examples-newer test-newer fuzz-short clean deps
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -86,6 +86,17 @@ $(BUILD)/newer/O0/%: examples/%.hip $(examples_hdr) scripts/hip-clang
 test-newer: build
 	@$(MAKE) -s -j$$(nproc) examples-newer
 	scripts/run-examples $(NEWER_PROFILES:%=--gpu %) $(BUILD)/newer/O3 $(BUILD)/newer/O0
+
+## test-newest    some examples by ROCm 7's device library and clang 21, on mi355x and the newer profiles (scripts/hip-clang-21)
+NEWEST ?= atomics devicemalloc functionpointers gridsync printf recursion reduction scan streams vectoradd warp
+test-newest: build
+	@scripts/llvm-newer >/dev/null
+	@$(MAKE) -s -j$$(nproc) $(NEWEST:%=$(BUILD)/newest/%)
+	scripts/run-examples --gpu mi355x $(NEWER_PROFILES:%=--gpu %) $(BUILD)/newest
+
+$(BUILD)/newest/%: examples/%.hip $(examples_hdr) scripts/hip-clang-21
+	@echo "hip-clang-21 $<"
+	@scripts/hip-clang-21 -std=c++17 -O3 --offload-arch=gfx950 $(NEWER_OFFLOAD:%=--offload-arch=%) $< -o $@
 
 ## demo           build Pumice and run every example on a virtual GPU
 demo: deps build

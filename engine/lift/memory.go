@@ -2,6 +2,7 @@ package lift
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/pumice-gpu/pumice/engine/ir"
 	"github.com/pumice-gpu/pumice/engine/isa"
@@ -92,6 +93,15 @@ func (c *ictx) where() (address, error) {
 		}
 	case isa.GLOBAL:
 		a.space = ir.Global
+		if strings.HasSuffix(c.op.Name, "_addtid_b32") { // the lane's number is the address register
+			a.off = c.opx(ir.OpShl, ir.V32, c.opx(ir.OpLaneID, ir.V32), c.c32(2))
+			if sa != nil {
+				a.base = c.reg64(sa, false)
+			} else {
+				a.off = c.opx(ir.OpZext64, ir.V64, a.off)
+			}
+			return a, nil
+		}
 		switch {
 		case sa != nil:
 			a.base = c.reg64(sa, false)
