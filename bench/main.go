@@ -84,6 +84,9 @@ func run(args []string) error {
 
 // measure builds and runs everything; a peer that cannot be built is left out with a note.
 func (c *config) measure() ([]result, error) {
+	if slices.Equal(c.names, []string{"svm"}) {
+		return c.svm()
+	}
 	var all []result
 	stamp := time.Now().UTC().Format(time.RFC3339)
 	add := func(impl string, cmd *exec.Cmd) error {
@@ -148,6 +151,13 @@ func (c *config) measure() ([]result, error) {
 	}
 	if err := c.twoCores(add, &all, hips[false]); err != nil {
 		return nil, err
+	}
+	if len(c.names) == 0 {
+		rs, err := c.svm()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, rs...)
 	}
 	tool := filepath.Join(c.build, "engine")
 	if err := build("go", "build", "-C", c.root, "-o", absolute(tool), "./bench/engine"); err != nil {
