@@ -23,6 +23,8 @@ type pageModel struct {
 	// sure says, by GPU and with XNACK off, that the page was registered since its mapping last changed: it is mapped. If not, nobody has
 	// promised anything.
 	sure []bool
+	// failed says, by GPU, that a call for the page returned an error: attributes are set, but perhaps not carried out.
+	failed []bool
 }
 
 // user is a thread that works on its own pages, from CPU and GPUs in turn, and knows what each must be. Other users' pages lie in the same
@@ -52,7 +54,7 @@ func newUser(w sched.World, cfg svmsim.Config, p *svmsim.Process, start uint64, 
 		u.defaults = append(u.defaults, a)
 	}
 	for i := range u.page {
-		u.page[i] = pageModel{prot: rw, attrs: append([]svm.Attrs(nil), u.defaults...), sure: make([]bool, len(u.on))}
+		u.page[i] = pageModel{prot: rw, attrs: append([]svm.Attrs(nil), u.defaults...), sure: make([]bool, len(u.on)), failed: make([]bool, len(u.on))}
 	}
 	u.register(0, pages)
 	if u.rnd(2) == 0 { // video memory is soon full
@@ -96,6 +98,7 @@ func (u *user) set(gpu, i, n int, list ...svm.Attr) {
 	}
 	for k := i; k < i+n; k++ {
 		m := &u.page[k]
+		m.failed[gpu] = !done
 		for _, x := range list {
 			for g := range u.on {
 				// The older driver has one set of attributes for all GPUs, but for access.
@@ -135,31 +138,29 @@ func (u *user) set(gpu, i, n int, list ...svm.Attr) {
 		}
 		for k := i; k < i+n; k++ {
 			got, e := u.on[gpu].SVM.GetAttrs(u.addr(k), mm.PageSize)
-			now := &u.page[k].attrs[gpu]
-			for _, l := range [][2]*uint32{{&got.Preferred, &now.Preferred}, {&got.Prefetch, &now.Prefetch}} {
-				if *l[0] == 1 {
-					*l[0] = *l[1] // whose memory, the driver does not say
+			// What the call wants, what was there before, or what a hole has that could not be filled.
+			ok := false
+			for _, c := range [][]svm.Attrs{u.page[k].attrs, was[k].attrs, u.defaults} {
+				if ok = e == nil && got == seen(c[gpu]); ok {
+					u.page[k].attrs = append([]svm.Attrs(nil), c...)
+					break
 				}
 			}
-			if u.cfg.Engine == svmsim.KFD && got != *now && got != was[k].attrs[gpu] {
-				// A hole that could not be filled.
-				was[k].attrs = u.defaults
-			}
-			if e != nil || got != *now && got != was[k].attrs[gpu] {
+			if !ok {
 				u.fail("attributes after an error", u.addr(k), fmt.Errorf("are %v (%v), were %v", got, e, was[k].attrs[gpu]))
-			}
-			*now = got
-			if u.cfg.Engine == svmsim.KFD {
-				for g := range u.on {
-					access := u.page[k].attrs[g].Access
-					u.page[k].attrs[g] = got
-					if g != gpu {
-						u.page[k].attrs[g].Access = access
-					}
-				}
 			}
 		}
 	}
+}
+
+// seen are attributes as the driver tells them: video memory, not whose.
+func seen(a svm.Attrs) svm.Attrs {
+	for _, l := range []*uint32{&a.Preferred, &a.Prefetch} {
+		if *l != svm.LocUndefined {
+			*l = min(*l, 1)
+		}
+	}
+	return a
 }
 
 // faulty says that any operation may fail, for lack of something.
@@ -204,7 +205,11 @@ func (u *user) may(gpu, i int, write bool) (ok, known bool) {
 	m := &u.page[i]
 	a := m.attrs[gpu]
 	switch {
-	case m.prot&mm.ProtRead == 0, write && m.prot&mm.ProtWrite == 0, a.Access == svm.AccessNone, write && a.Flags&svm.FlagGPURO != 0:
+	case m.prot&mm.ProtRead == 0, write && m.prot&mm.ProtWrite == 0:
+		return false, true
+	case m.failed[gpu]:
+		return false, false
+	case a.Access == svm.AccessNone, write && a.Flags&svm.FlagGPURO != 0:
 		return false, true
 	case !u.cfg.XNACK && !m.sure[gpu]:
 		return false, false
@@ -334,13 +339,9 @@ func (u *user) attrs(i, n int) {
 		want.Flags &= a.Flags
 		want.Granularity = min(want.Granularity, a.Granularity)
 	}
-	for _, l := range []*uint32{&want.Preferred, &want.Prefetch} {
-		if *l != svm.LocUndefined {
-			*l = min(*l, 1)
-		}
-		if u.faulty() && u.cfg.Engine == svmsim.KFD {
-			*l = 0
-		}
+	want = seen(want)
+	if u.faulty() && u.cfg.Engine == svmsim.KFD {
+		want.Preferred, want.Prefetch = 0, 0
 	}
 	if got != want {
 		u.fail("get attributes", u.addr(i), fmt.Errorf("of %d pages: %v, prefetch %d, want %v, prefetch %d", n, got, got.Prefetch, want, want.Prefetch))
