@@ -97,8 +97,12 @@ func (s *dispatchSched) share(k *dispatch, workers int) (first, more uint64) {
 	n := uint64(1)
 	switch {
 	case s.goal > workers:
+	case workers == 1 && k.batch.runs(): // nobody to share with
+		n = 4 * maxShare
 	case k.batch.runs(): // a look costs more than a few of them
 		n = max(maxShare/2, min(4*maxShare, s.left(k)/uint64(4*workers)))
+	case workers == 1:
+		n = maxShare
 	default:
 		n = max(1, min(maxShare, s.left(k)/uint64(8*workers)))
 	}
