@@ -37,7 +37,7 @@ type matrix struct {
 	at      int32   // tables: A, B, C
 	tb, tc  int32
 	ea, eb  int32 // matTrunc: from the numbers of A and B to their exponents
-	columns int // strips of columns
+	columns int   // strips of columns
 }
 
 // matKindOf chooses the arithmetic; matNone leaves the operation to the helper.

@@ -125,7 +125,9 @@ func (c *compiler) commonMask(ops []ir.ID) ir.ID {
 // region emits one version of a region.
 func (c *compiler) region(ops []ir.ID, full ir.ID) {
 	r := &c.r
-	ops = c.sinkLoads(ops)
+	if !c.m.Quick {
+		ops = c.sinkLoads(ops)
+	}
 	r.c, r.ops, r.full = c, ops, full
 	r.reset()
 	r.findClasses()

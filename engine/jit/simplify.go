@@ -131,8 +131,15 @@ const (
 // findScopes finds for each value of the block the mask under which alone it is used: what its other lanes hold does not
 // matter.
 func (c *compiler) findScopes() {
+	start := scopeNone
+	if c.m.Quick {
+		start = scopeAll
+	}
 	for _, id := range c.b.Code {
-		c.vals[id].scope = scopeNone
+		c.vals[id].scope = start
+	}
+	if c.m.Quick {
+		return
 	}
 	c.useTerm(func(id ir.ID) { c.vals[id].scope = scopeAll })
 	for i := len(c.b.Code) - 1; i >= 0; i-- {
