@@ -68,7 +68,7 @@ func (c *compiler) canFloat2(v *ir.Value) bool {
 	case ir.OpFLdexp, ir.OpFMant, ir.OpFFract, ir.OpFDivScale, ir.OpFDivScaleVCC, ir.OpFDivFixup, ir.OpFRcpIFlag:
 		return true
 	case ir.OpFExp:
-		return v.Kind == ir.F32
+		return true
 	case ir.OpFMed3:
 		return v.FP&ir.FPIEEE != 0
 	case ir.OpFClass:
@@ -86,6 +86,10 @@ func (c *compiler) floatOp2(id ir.ID, v *ir.Value, u int) {
 	halves := 1
 	if f.size == 8 {
 		halves = 2
+	}
+	if v.Op == ir.OpFExp && halves == 2 {
+		c.exponent64(id, v, u, f)
+		return
 	}
 	k := func(x uint64) x86.RM { return r.constant(x, f.size) }
 	var masks [2]x86.K
@@ -182,6 +186,27 @@ func (c *compiler) floatOp2(id ir.ID, v *ir.Value, u int) {
 			a.X(x86.KMOVW, x86.L128, uint8(d), 0, x86.KR(masks[0]))
 		}
 	}
+}
+
+// exponent64 is the exponents of both halves of an f64 as 32-bit numbers, 0 for what has none.
+func (c *compiler) exponent64(id ir.ID, v *ir.Value, u int, f *fmtInfo) {
+	r, a := &c.r, &c.a
+	const L = x86.L512
+	var t [2]x86.Vec
+	var none [2]x86.K
+	for i := range 2 {
+		x := r.zin(v.Args[0], i, u, 8)
+		t[i], none[i] = r.tmp(), r.ktmp()
+		a.EI(f.class, L, uint8(none[i]), 0, x86.V(x), clZero|clInf|clNaN, noMod)
+		a.E(f.getexp, L, uint8(t[i]), 0, x86.V(x), noMod)
+		a.E(x86.VCVTPD2DQ, L, uint8(t[i]), 0, x86.V(t[i]), noMod)
+	}
+	a.EI(x86.VINSERTI64X4, L, uint8(t[0]), uint8(t[0]), x86.V(t[1]), 1, noMod)
+	a.E(x86.VPADDD, L, uint8(t[0]), uint8(t[0]), r.constant(1, 4), noMod)
+	a.X(x86.KUNPCKBW, x86.L128, uint8(none[0]), uint8(none[1]), x86.KR(none[0]))
+	a.E(x86.VPXORD, L, uint8(t[0]), uint8(t[0]), x86.V(t[0]), x86.Masked(none[0]))
+	r.release(v, u)
+	r.become(id, 0, u, t[0])
 }
 
 // temps is the set of temporaries in use.

@@ -169,6 +169,8 @@ func (c *compiler) waveOp(id ir.ID) {
 		c.mPerm(id, v)
 	case ir.OpBPermute:
 		c.bpermute(id, v)
+	case ir.OpPermute:
+		c.permute(id, v)
 	case ir.OpFDivFmas:
 		c.divFmas(id, v)
 	case ir.OpMFMA:
@@ -350,4 +352,33 @@ func (c *compiler) bpermute(id ir.ID, v *ir.Value) {
 		a.E(x86.VPGATHERDD, L, 0, 0, x86.MV(base, 1, 4, off), x86.Masked(1))
 		a.E(x86.VMOVDQU32S, L, 0, 0, x86.M(rFrame, d+int32(64*q)), noMod)
 	}
+}
+
+// permute: each active lane gives its data to the lane it names, the highest last; who gets nothing has 0.
+func (c *compiler) permute(id ir.ID, v *ir.Value) {
+	base, off, ok := c.vectorArg(v.Args[0])
+	ix, ixOff, ok2 := c.vectorArg(v.Args[1])
+	if !ok || !ok2 {
+		c.helper(id)
+		return
+	}
+	a := &c.a
+	d := c.slot(c.vals[id].comps[0])
+	a.E(x86.VPXORD, x86.L512, 0, 0, x86.V(0), noMod)
+	for q := range c.strips {
+		a.E(x86.VMOVDQU32S, x86.L512, 0, 0, x86.M(rFrame, d+int32(64*q)), noMod)
+	}
+	top, done := a.NewLabel(), a.NewLabel()
+	c.gin(x86.RDX, v.Args[2])
+	a.GS(x86.TEST, 8, x86.R(x86.RDX), x86.RDX)
+	a.Jcc(x86.E, done)
+	a.Bind(top)
+	a.G(x86.TZCNT, 8, x86.RCX, x86.R(x86.RDX))
+	a.G(x86.MOV, 4, x86.RAX, x86.MX(ix, x86.RCX, 4, ixOff))
+	a.AluI(x86.AND, 4, x86.R(x86.RAX), int32(c.lanes-1))
+	a.G(x86.MOV, 4, x86.R8, x86.MX(base, x86.RCX, 4, off))
+	a.GS(x86.MOVS, 4, x86.MX(rFrame, x86.RAX, 4, d), x86.R8)
+	a.GV(x86.BLSR, 8, 0, x86.RDX, x86.R(x86.RDX))
+	a.Jcc(x86.NE, top)
+	a.Bind(done)
 }
