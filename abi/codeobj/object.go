@@ -97,10 +97,19 @@ func Open(b []byte) (*Object, error) {
 		return nil, err
 	}
 	var metaErr error
+	// A linker puts the notes of its inputs behind each other; libraries of kernels in assembly (Tensile's) have one for each kernel.
 	if err := f.eachNote(func(owner string, typ uint32, desc []byte) bool {
 		if owner == "AMDGPU" && typ == noteMetadata {
-			o.Meta, metaErr = ParseMetadata(desc)
-			return false
+			var m *Metadata
+			if m, metaErr = ParseMetadata(desc); metaErr != nil {
+				return false
+			}
+			if o.Meta == nil {
+				o.Meta = m
+			} else {
+				o.Meta.Kernels = append(o.Meta.Kernels, m.Kernels...)
+				o.Meta.Printf = append(o.Meta.Printf, m.Printf...)
+			}
 		}
 		return true
 	}); err != nil {

@@ -278,3 +278,29 @@ func FuzzTarget(f *testing.F) {
 		}
 	})
 }
+
+// TestNotes has the metadata in two notes, as a linker leaves that of two inputs.
+func TestNotes(t *testing.T) {
+	b := handELF()
+	first := cat(mpMap(2), mpStr("amdhsa.version"), mpArr(2), mpUint(1), mpUint(2), mpStr("amdhsa.kernels"), mpArr(1),
+		mpMap(2), mpStr(".name"), mpStr("other"), mpStr(".symbol"), mpStr("other.kd"))
+	p := b[64+4*phdrSize:]
+	off, n := le.Uint64(p[8:]), le.Uint64(p[32:])
+	second := append([]byte(nil), b[off:off+n]...)
+	note := cat(second[:20], first, make([]byte, -len(first)&3))
+	le.PutUint32(note[4:], uint32(len(first)))
+	note = append(note, second...)
+	copy(b[off:], note)
+	le.PutUint64(p[32:], uint64(len(note)))
+	le.PutUint64(p[40:], uint64(len(note)))
+	o, err := Open(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(o.Meta.Kernels) != 2 || o.Meta.Kernels[0].Name != "other" {
+		t.Fatalf("%+v", o.Meta.Kernels)
+	}
+	if _, err := o.Kernel("k"); err != nil {
+		t.Error(err)
+	}
+}
