@@ -17,8 +17,8 @@ type suite struct {
 	env      []string
 }
 
-// rocRAND's tests make a string of this variable whether it is set or not.
-var noHMM = []string{"ROCRAND_USE_HMM=0"}
+// The tests of rocRAND and hipRAND make strings of these variables whether they are set or not.
+var noHMM = []string{"ROCRAND_USE_HMM=0", "HIPRAND_USE_HMM=0"}
 
 var suites = []suite{
 	{
@@ -37,6 +37,22 @@ var suites = []suite{
 		name: "rocprim", release: "trixie", // ROCm 5.7.1
 		packages: []string{"librocprim-tests", "libc6", "libstdc++6", "libgcc-s1"},
 		programs: "usr/libexec/rocm/librocprim-tests/test_*",
+	},
+	{
+		name: "hiprand", release: "trixie", // hipRAND of ROCm 5.7.1 on rocRAND
+		packages: []string{"libhiprand1-tests", "libhiprand1", "librocrand1", "libc6", "libstdc++6", "libgcc-s1"},
+		programs: "usr/libexec/rocm/libhiprand1-tests/test_*",
+		env:      noHMM,
+	},
+	{
+		name: "hipcub", release: "trixie", // ROCm 5.7.1
+		packages: []string{"libhipcub-tests", "libc6", "libstdc++6", "libgcc-s1"},
+		programs: "usr/libexec/rocm/libhipcub-tests/test_*",
+	},
+	{
+		name: "rocthrust", release: "trixie", // ROCm 5.7.1
+		packages: []string{"librocthrust-tests", "libc6", "libstdc++6", "libgcc-s1"},
+		programs: "usr/libexec/rocm/librocthrust-tests/test_*",
 	},
 }
 
