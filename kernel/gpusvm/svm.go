@@ -329,9 +329,6 @@ func (r *Range) Put() {
 
 func (r *Range) String() string { return fmt.Sprintf("range [%#x, %#x)", r.Start, r.End) }
 
-// Size is the range's length in bytes.
-func (r *Range) Size() uint64 { return r.End - r.Start }
-
 // NumPages is the range's length in pages.
 func (r *Range) NumPages() int { return int((r.End - r.Start) >> mm.PageShift) }
 

@@ -138,12 +138,6 @@ type ZDD struct {
 	pagemap *Pagemap
 }
 
-// Devmem returns the allocation.
-func (z *ZDD) Devmem() *Devmem { return z.devmem }
-
-// Refs returns the number of references, for checkers.
-func (z *ZDD) Refs() int { return int(z.refs.Load()) }
-
 func (z *ZDD) get() *ZDD {
 	z.refs.Add(1)
 	return z

@@ -120,11 +120,11 @@ func ops(t *testing.T, def int) int {
 // TestNoByteIsLostKFD is the same on the older driver.
 func TestNoByteIsLostKFD(t *testing.T) {
 	for _, xnack := range []bool{true, false} {
-		for _, gpus := range []int{1, 3} {
+		for _, gpus := range []int{1, 3, -3} {
 			t.Run(fmt.Sprintf("xnack=%v/gpus=%d", xnack, gpus), func(t *testing.T) {
-				cfg := small(svmsim.Config{Engine: svmsim.KFD, GPUs: gpus, XNACK: xnack, Policy: svm.EvictFence, SameHive: gpus > 1})
+				cfg := small(svmsim.Config{Engine: svmsim.KFD, GPUs: max(gpus, -gpus), XNACK: xnack, Policy: svm.EvictFence, SameHive: gpus > 1})
 				const steps = 50
-				if f := sched.Explore(rand.Uint64()%1e9, max(ops(t, 50_000)/(4*4*steps), 1), sched.SimConfig{}, everything(cfg, steps)); f != nil {
+				if f := sched.Explore(rand.Uint64()%1e9, max(ops(t, 50_000)/(6*4*steps), 1), sched.SimConfig{}, everything(cfg, steps)); f != nil {
 					t.Fatal(f)
 				}
 			})
@@ -134,12 +134,12 @@ func TestNoByteIsLostKFD(t *testing.T) {
 
 func TestNoByteIsLost(t *testing.T) {
 	for _, xnack := range []bool{true, false} {
-		for _, gpus := range []int{1, 3} {
+		for _, gpus := range []int{1, 3, -3} { // -3 are three that do not reach each other
 			for _, policy := range []svm.EvictPolicy{svm.EvictSync, svm.EvictFence} {
 				t.Run(fmt.Sprintf("xnack=%v/gpus=%d/policy=%d", xnack, gpus, policy), func(t *testing.T) {
-					cfg := small(svmsim.Config{GPUs: gpus, XNACK: xnack, Policy: policy, SameHive: gpus > 1})
+					cfg := small(svmsim.Config{GPUs: max(gpus, -gpus), XNACK: xnack, Policy: policy, SameHive: gpus > 1})
 					const steps = 50
-					if f := sched.Explore(rand.Uint64()%1e9, max(ops(t, 50_000)/(8*4*steps), 1), sched.SimConfig{}, everything(cfg, steps)); f != nil {
+					if f := sched.Explore(rand.Uint64()%1e9, max(ops(t, 50_000)/(12*4*steps), 1), sched.SimConfig{}, everything(cfg, steps)); f != nil {
 						t.Fatal(f)
 					}
 				})

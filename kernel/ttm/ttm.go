@@ -2,7 +2,8 @@
 // shared virtual memory depends on.
 //
 // A buffer object (BO) has a size, a domain where it is now, and a reservation object that is locked while it moves. VRAM
-// is handed out by a buddy allocator. When it is full, buffers are taken from the front of a least-recently-used list,
+// is handed out by a buddy allocator. When it is full, buffers are taken from the front of a least-recently-used list (for SVM's, which are
+// never validated again after they were filled, that is the order of allocation),
 // their reservation is try-locked, and they are asked where they can go (EvictFlags): to system memory, by their Move
 // function, or nowhere, which means that their content may be thrown away ("gutting"): then the fences of the reservation
 // are waited for, and the blocks are free at once.
@@ -55,7 +56,6 @@ type BO struct {
 	// Guarded by m.mu.
 	domain Domain
 	blocks []buddy.Block
-	pinned int
 	dead   bool
 }
 
@@ -125,7 +125,7 @@ func (m *Manager) evictOne(skipped map[*BO]bool) bool {
 func (b *BO) evict() error {
 	m := b.m
 	m.mu.Lock()
-	gone := b.dead || b.domain != VRAM || b.pinned > 0
+	gone := b.dead || b.domain != VRAM
 	m.mu.Unlock()
 	if gone {
 		return mm.EBUSY
@@ -146,13 +146,6 @@ func (b *BO) evict() error {
 	m.release(b)
 	b.domain = to
 	return nil
-}
-
-// Evict takes b out of VRAM on request.
-func (b *BO) Evict() error {
-	b.Resv.Lock()
-	defer b.Resv.Unlock()
-	return b.evict()
 }
 
 // release gives b's blocks back; mu is held.
@@ -179,23 +172,6 @@ func (b *BO) Free() {
 		b.m.release(b)
 	}
 }
-
-// Touch makes b the most recently used.
-func (b *BO) Touch() {
-	m := b.m
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for i, x := range m.lru {
-		if x == b {
-			m.lru = append(append(m.lru[:i:i], m.lru[i+1:]...), b)
-			return
-		}
-	}
-}
-
-// Pin keeps b where it is until Unpin.
-func (b *BO) Pin()   { b.m.mu.Lock(); b.pinned++; b.m.mu.Unlock() }
-func (b *BO) Unpin() { b.m.mu.Lock(); b.pinned--; b.m.mu.Unlock() }
 
 // Pages returns the VRAM page number of each page of b, nil when it is not in VRAM.
 func (b *BO) Pages() []uint64 {

@@ -45,7 +45,7 @@ func (s *SVM) faultOnce(addr uint64, write bool) error {
 	s.svmLock.Lock()
 	defer s.svmLock.Unlock()
 	v, ok := s.vma(addr)
-	if !ok {
+	if !ok || v.Kind == mm.IO {
 		return mm.EFAULT
 	}
 	if v.Prot&mm.ProtRead == 0 || write && v.Prot&mm.ProtWrite == 0 && !s.cfg.Mistakes.IgnoreReadOnly {
