@@ -16,5 +16,6 @@
 //
 // Lock order: File.mu before the locks of package amdgpu.
 //
+// fidelity: approximate DRM_AMDGPU_GEM_SVM: on an address space that KFD has acquired, whose attributes it changes without KFD's ioctl showing that; EOPNOTSUPP on others
 // fidelity: refused DRM command submission: CTX, CS, BO_LIST, WAIT_CS, WAIT_FENCES, SCHED, USERQ, SYNCOBJ_* fail with EOPNOTSUPP
 package drm

@@ -22,6 +22,8 @@ type Node struct {
 	// its DMA-BUF table. Nil refuses PRIME.
 	Export func(*amdgpu.BO) (int, error)
 	Import func(fd int) (*amdgpu.BO, error)
+	// SVM finds the shared virtual memory of an address space, nil where there is none; set by the KFD driver. Nil refuses DRM_AMDGPU_GEM_SVM.
+	SVM func(*amdgpu.VM) SVM
 }
 
 // NewNode makes the render node of a device; ioctl arguments are addresses in mem.
@@ -159,6 +161,7 @@ var handlers = map[drm.Nr]func(*File, []byte) error{
 	drm.NrAMDGPUGEMUserptr: on((*File).gemUserptr),
 	drm.NrAMDGPUGEMMeta:    on((*File).gemMetadata),
 	drm.NrAMDGPUVM:         on((*File).vmOp),
+	drm.NrAMDGPUGEMSVM:     on((*File).gemSVM),
 	drm.NrAMDGPUInfo:       on((*File).info),
 }
 

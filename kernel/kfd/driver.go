@@ -122,6 +122,7 @@ func New(cfg Config, devices []*amdgpu.Device) (*Driver, error) {
 		n := &node{dev: dev, index: i + 1, id: uint32(i + 2), minor: kfd.FirstRenderNode + i}
 		n.drm = drm.NewNode(dev, n.minor, cfg.Memory)
 		n.drm.Export = d.exports.export
+		n.drm.SVM = func(vm *amdgpu.VM) drm.SVM { return d.svmOf(n, vm) }
 		dev := n.dev
 		n.drm.Import = func(fd int) (*amdgpu.BO, error) {
 			bo, err := d.exports.find(fd)

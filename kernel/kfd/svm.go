@@ -6,6 +6,8 @@ import (
 	"github.com/pumice-gpu/pumice/abi/kfd"
 	"github.com/pumice-gpu/pumice/abi/pte"
 	"github.com/pumice-gpu/pumice/kernel/amdgpu"
+	"github.com/pumice-gpu/pumice/kernel/amdgpu/svm"
+	"github.com/pumice-gpu/pumice/kernel/drm"
 	"github.com/pumice-gpu/pumice/kernel/sched"
 	"github.com/pumice-gpu/pumice/kernel/segment"
 	"golang.org/x/sys/unix"
@@ -35,6 +37,8 @@ type svmEngine interface {
 	// unmapped is told by NotifyUnmap, and reports whether the attributes are to be forgotten; gone by NotifyGone.
 	unmapped(start, end uint64) (forget bool)
 	gone(start, end uint64)
+	// drm is the same by the attributes of DRM_AMDGPU_GEM_SVM, for one GPU; nil: not by this engine.
+	drm(pd *pdd) drm.SVM
 	// protected is told by NotifyProtect; now is what is known of the range.
 	protected(start, end uint64, now []svmPiece)
 	close()
@@ -453,6 +457,40 @@ func rw(write bool) string {
 	}
 	return "R"
 }
+
+// svmOf is the shared virtual memory of an address space of GPU n that the process has acquired, nil for others.
+func (d *Driver) svmOf(n *node, vm *amdgpu.VM) drm.SVM {
+	d.mu.Lock()
+	p := d.proc
+	d.mu.Unlock()
+	if p == nil {
+		return nil
+	}
+	pd := p.pdds[n.index-1]
+	p.mu.Lock()
+	acquired := pd.vm == vm
+	p.mu.Unlock()
+	if !acquired {
+		return nil
+	}
+	e := p.ranges.use()
+	e.sync()
+	return e.drm(pd)
+}
+
+// drmSVM makes an engine's errors unix.Errno.
+type drmSVM struct{ drm.SVM }
+
+func (s drmSVM) SetAttrs(start, size uint64, attrs []svm.Attr) error {
+	return errno(s.SVM.SetAttrs(start, size, attrs))
+}
+
+func (s drmSVM) GetAttrs(start, size uint64) (svm.Attrs, error) {
+	a, err := s.SVM.GetAttrs(start, size)
+	return a, errno(err)
+}
+
+func (s drmSVM) ResetAttrs(start, size uint64) error { return errno(s.SVM.ResetAttrs(start, size)) }
 
 // PrepareFork brings managed memory home, so that a child of fork finds it: to be called before a fork (pthread_atfork).
 func (d *Driver) PrepareFork() {

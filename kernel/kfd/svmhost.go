@@ -6,6 +6,7 @@ import (
 	"github.com/pumice-gpu/pumice/abi/kfd"
 	"github.com/pumice-gpu/pumice/abi/pte"
 	"github.com/pumice-gpu/pumice/kernel/amdgpu"
+	"github.com/pumice-gpu/pumice/kernel/drm"
 	"golang.org/x/sys/unix"
 )
 
@@ -131,6 +132,9 @@ func (h *svmHost) protected(start, end uint64, now []svmPiece) {
 		_ = h.set(start, end, nil, now) // what may not be read any more stays unmapped
 	}
 }
+
+// drm: memory of the host knows no attributes of single GPUs.
+func (h *svmHost) drm(*pdd) drm.SVM { return nil }
 
 // gone has nothing to do: GPUs use the process's pages at their own addresses.
 func (h *svmHost) gone(uint64, uint64) {}

@@ -8,6 +8,7 @@ import (
 	"github.com/pumice-gpu/pumice/abi/kfd"
 	"github.com/pumice-gpu/pumice/kernel/amdgpu"
 	"github.com/pumice-gpu/pumice/kernel/amdgpu/svm"
+	"github.com/pumice-gpu/pumice/kernel/drm"
 	"github.com/pumice-gpu/pumice/kernel/fence"
 	"github.com/pumice-gpu/pumice/kernel/mm"
 	"github.com/pumice-gpu/pumice/kernel/mm/host"
@@ -99,6 +100,13 @@ func (l *svmLive) close() {
 }
 
 func (l *svmLive) unmapped(uint64, uint64) bool { return false } // userfaultfd tells
+
+func (l *svmLive) drm(pd *pdd) drm.SVM {
+	if g := l.on[pd.node.index-1].Load(); g != nil {
+		return drmSVM{g.svm}
+	}
+	return nil
+}
 
 func (l *svmLive) gone(start, end uint64) { l.space.Gone(start, end) }
 

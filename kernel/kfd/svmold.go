@@ -4,6 +4,7 @@ import (
 	"github.com/pumice-gpu/pumice/abi/kfd"
 	"github.com/pumice-gpu/pumice/kernel/amdgpu"
 	"github.com/pumice-gpu/pumice/kernel/amdgpu/svm"
+	"github.com/pumice-gpu/pumice/kernel/drm"
 	"github.com/pumice-gpu/pumice/kernel/fence"
 	kfdsvm "github.com/pumice-gpu/pumice/kernel/kfd/svm"
 	"github.com/pumice-gpu/pumice/kernel/mm/host"
@@ -43,6 +44,30 @@ func (o *svmOld) close() {
 }
 
 func (o *svmOld) unmapped(uint64, uint64) bool { return false } // userfaultfd tells
+
+func (o *svmOld) drm(pd *pdd) drm.SVM {
+	return drmSVM{oldView{kfdsvm.View{S: o.svm, GPU: pd.node.index - 1}, o.p}}
+}
+
+// oldView adds what KFD's interface has no operation for.
+type oldView struct {
+	kfdsvm.View
+	p *process
+}
+
+// ResetAttrs sets every attribute to its default.
+func (v oldView) ResetAttrs(start, size uint64) error {
+	access := svm.AccessNone
+	if v.p.xnack {
+		access = svm.AccessAllowMigrate
+	}
+	list := []svm.Attr{{Type: svm.AttrPreferredLoc, Value: svm.LocUndefined}, {Type: svm.AttrGranularity, Value: defaultGranularity},
+		{Type: svm.AttrHostAccess, Value: 1}, {Type: svm.AttrCoherent, Value: 1}}
+	for _, t := range []svm.AttrType{svm.AttrExtCoherent, svm.AttrHiveLocal, svm.AttrGPURO, svm.AttrGPUExec, svm.AttrGPUReadMostly} {
+		list = append(list, svm.Attr{Type: t})
+	}
+	return v.SetAttrs(start, size, append(list, svm.Attr{Type: svm.AttrAccess, Value: access}))
+}
 
 func (o *svmOld) gone(start, end uint64) { o.space.Gone(start, end) }
 

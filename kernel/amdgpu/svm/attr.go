@@ -100,8 +100,27 @@ func (a Attrs) with(attrs []Attr) Attrs {
 	return a
 }
 
-// check returns EINVAL for an attribute that no range can have.
-func (x Attr) check() error {
+// Value is what a has for a type of attribute; ok is false for a type that there is not.
+func (a Attrs) Value(t AttrType) (v uint32, ok bool) {
+	switch {
+	case t == AttrPreferredLoc:
+		return a.Preferred, true
+	case t == AttrPrefetchLoc:
+		return a.Prefetch, true
+	case t == AttrAccess:
+		return a.Access, true
+	case t == AttrGranularity:
+		return a.Granularity, true
+	case flagOf(t) == 0:
+		return 0, false
+	case a.Flags&flagOf(t) != 0:
+		return 1, true
+	}
+	return 0, true
+}
+
+// Check returns EINVAL for an attribute that no range can have.
+func (x Attr) Check() error {
 	switch {
 	case x.Type >= numAttrTypes,
 		x.Type == AttrAccess && x.Value > AccessAllowMigrate,

@@ -42,7 +42,7 @@ func (s *SVM) SetAttrs(start, size uint64, attrs []Attr) error {
 		return mm.EINVAL
 	}
 	for _, x := range attrs {
-		if err := x.check(); err != nil {
+		if err := x.Check(); err != nil {
 			return err
 		}
 	}
