@@ -34,6 +34,7 @@ var checks = []check{
 	{args: "anywhere"},
 	{args: "signals", once: true},
 	{args: "children"},
+	{args: "gem", only: "system"},
 	{args: "fork_first", once: true},
 	// A child that uses AMD's runtime after its parent has used it fails as it does with the real driver: it finds its parent's state.
 	{args: "fork_later", only: "pumice", once: true},

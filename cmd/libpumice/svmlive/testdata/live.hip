@@ -15,7 +15,10 @@
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
 #include <spawn.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -303,6 +306,66 @@ static int anywhere(char **) {
     return 0;
 }
 
+// DRM_AMDGPU_GEM_SVM, on the render node that AMD's runtime has opened. (Pumice's own opens none that a process could find.)
+struct gem_svm {
+    uint64_t start, size;
+    uint32_t operation, count;
+    uint64_t attrs;
+};
+enum { SET, GET, RESET };
+enum { PREFERRED, PREFETCH, ACCESS, GRANULARITY, HOST_ACCESS, COHERENT, EXT_COHERENT, HIVE_LOCAL, GPU_RO, GPU_EXEC, READ_MOSTLY };
+
+static int render_node() {
+    for (int fd = 3; fd < 1024; fd++) {
+        struct stat st;
+        if (fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) && major(st.st_rdev) == 226 && minor(st.st_rdev) >= 128) return fd;
+    }
+    return -1;
+}
+
+static int node;
+// gem returns 0 or the errno.
+static int gem(uint32_t operation, void *p, size_t n, std::vector<uint32_t> &a) {
+    gem_svm g = {(uint64_t)p, n, operation, (uint32_t)(a.size() / 2), (uint64_t)a.data()};
+    return ioctl(node, _IOWR('d', 0x40 + 0x1a, gem_svm), &g) == 0 ? 0 : errno;
+}
+
+static int gem_svm_check(char **) {
+    size_t n = 4 << 20, words = n / 4;
+    unsigned *p, *w = (unsigned *)pages(n);
+    DO(hipMalloc((void **)&p, n)); // opens the node
+    NEED((node = render_node()) >= 0);
+    for (size_t i = 0; i < words; i++) w[i] = mixed(i, 0);
+    std::vector<uint32_t> get{ACCESS, 9, COHERENT, 9, PREFERRED, 9, PREFETCH, 9};
+    NEED(gem(GET, w, n, get) == 0 && get[1] == (xnack() ? 2u : 0u) && get[3] == 1 && get[5] == 0xffffffff && get[7] == 0xffffffff);
+    std::vector<uint32_t> set{ACCESS, 2, PREFERRED, 1, PREFETCH, 1};
+    NEED(gem(SET, w, n, set) == 0);
+    run_step(w, words);
+    std::vector<uint32_t> half{COHERENT, 0};
+    NEED(gem(SET, w, n / 2, half) == 0);
+    run_step(w, words);
+    get = {ACCESS, 9, COHERENT, 9, PREFERRED, 9, PREFETCH, 9};
+    NEED(gem(GET, w, n, get) == 0 && get[1] == 2 && get[3] == 0 && get[5] != 0 && get[5] != 0xffffffff && get[7] != 0);
+    get = {COHERENT, 9};
+    NEED(gem(GET, w + words / 2, n / 2, get) == 0 && get[1] == 1);
+    std::vector<uint32_t> home{PREFETCH, 0};
+    NEED(gem(SET, w, n, home) == 0);
+    run_step(w, words);
+    for (size_t i = 0; i < words; i++) NEED(w[i] == mixed(i, 3));
+    std::vector<uint32_t> none;
+    NEED(gem(RESET, w, n, none) == 0);
+    get = {ACCESS, 9, COHERENT, 9};
+    NEED(gem(GET, w, n, get) == 0 && get[1] == (xnack() ? 2u : 0u) && get[3] == 1);
+    // What is refused.
+    std::vector<uint32_t> bad{99, 0}, three{ACCESS, 3}, two{COHERENT, 2}, many(2 * 65, 0);
+    NEED(gem(SET, w, n, none) == EINVAL && gem(SET, w, n, bad) == EINVAL && gem(SET, w, n, three) == EINVAL && gem(SET, w, n, two) == EINVAL);
+    NEED(gem(SET, w, n, many) == EINVAL && gem(3, w, n, set) == EINVAL && gem(SET, (char *)w + 1, n, set) == EINVAL && gem(SET, w, 0, set) == EINVAL);
+    NEED(gem(SET, (void *)(2 << 20), 4096, set) == EFAULT);
+    NEED(gem(SET, p, n, set) != 0); // a buffer stands there
+    DO(hipFree(p));
+    return 0;
+}
+
 static sigjmp_buf out_of_it;
 static volatile sig_atomic_t faults;
 static void on_segv(int) {
@@ -412,7 +475,8 @@ int main(int argc, char **argv) {
         const char *name;
         int (*f)(char **);
     } all[] = {{"oversubscribe", oversubscribe}, {"threads", threads}, {"unmap", unmap},         {"advise", advise},         {"remap", remap},          {"protect", protect},
-               {"anywhere", anywhere},           {"signals", signals}, {"children", children}, {"fork_first", fork_first}, {"fork_later", fork_later}};
+               {"anywhere", anywhere},           {"signals", signals}, {"children", children}, {"fork_first", fork_first}, {"fork_later", fork_later},
+               {"gem", gem_svm_check}};
     for (auto &x : all)
         if (argc > 1 && !strcmp(argv[1], x.name)) {
             int r = x.f(argv);
