@@ -59,7 +59,7 @@ func Open(file, target string) ([]*Object, error) {
 		}
 		sort.Strings(names)
 		if len(names) == 0 {
-			return nil, fmt.Errorf("%s: no code for an AMD GPU in it", file)
+			return nil, fmt.Errorf("%s: no code for an AMD GPU in it; was it compiled with --offload-arch?", file)
 		}
 		return nil, fmt.Errorf("%s: no code for %s in it; there is code for %v", file, target, names)
 	}
@@ -71,7 +71,7 @@ func find(file string, b []byte) ([]*Object, error) {
 	case codeobj.IsBundle(b):
 		return fromBundles(file, b)
 	case !codeobj.IsELF(b):
-		return nil, fmt.Errorf("%s: neither ELF nor a fat binary", file)
+		return nil, fmt.Errorf("%s: neither ELF nor a fat binary; give a HIP program or library, a code object (.co, .hsaco) or a bundle of them", file)
 	}
 	// e_machine decides between a code object and a host file.
 	if len(b) >= 20 && elf.Machine(uint16(b[18])|uint16(b[19])<<8) == elf.EM_AMDGPU {
@@ -88,7 +88,7 @@ func find(file string, b []byte) ([]*Object, error) {
 	defer f.Close()
 	s := f.Section(fatbinSection)
 	if s == nil {
-		return nil, fmt.Errorf("%s: a host file without a %s section: no HIP code in it", file, fatbinSection)
+		return nil, fmt.Errorf("%s: a host file without a %s section, so it holds no HIP code; a program's kernels may be in a library that it loads", file, fatbinSection)
 	}
 	d, err := s.Data()
 	if err != nil {
