@@ -34,6 +34,26 @@
 // side, with its registers in zmm all the while, then for the next from the same scalar state (loop.go). That form is for
 // full EXEC; the usual one stands behind it.
 //
+// # Streams
+//
+// A kernel whose waves run straight to their end has a second form, which runs the waves of many work-groups by one call
+// (stream.go, streameval.go, streamemit.go, batch.go). Its trace with all lanes active is evaluated symbolically: a vector value
+// is uniform, affine (what lane 0 has, and a constant step from lane to lane), or general. So 64-bit additions with carries, shifts and
+// comparisons of indexes become scalar operations, done once for the dispatch, for a work-group, or for a wave, and a memory
+// operation is one access of the whole wave at one address. Only general values are in zmm, from the load to the store.
+// Nothing architectural is written.
+//
+// What this rests on is checked by guards: that lanes do not wrap, that a comparison holds in all lanes, that addresses lie in a
+// mem.Range with the rights. All guards come before the first memory operation, so a wave that does not fit has done nothing and
+// is begun anew in the usual form, which finds the exact fault, mask or page. A wave for which a comparison holds in no
+// lane, and that then ends, is over. Where the work-items of a work-group are in the order of its waves and lanes, guards and
+// addresses are those of the whole group. Loops, LDS, atomics, scratch, barriers, and stores that are not one behind the other have no such form.
+//
+// # Ranges
+//
+// Accesses of all lanes that follow one another look at a mem.Range before the TLB: a piece, of any size, that is contiguous
+// in host memory. It is filled where the TLB is, and gone when that is flushed. Loads in loops prefetch (range.go).
+//
 // # Tiers
 //
 // Waves of a large function start in the interpreter while another goroutine compiles it, at first without the forms that

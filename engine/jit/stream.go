@@ -21,6 +21,7 @@ type stream struct {
 	env   map[ir.ID]*sval
 	s     map[uint64]half // scalar registers
 	v     map[uint64]*sval
+	pc    uint32         // of the operation being evaluated
 	decs  []bool         // by fork: the other way is assumed
 	known map[ir.ID]bool // truth values that forks have decided
 	x     []int          // scalar registers that are one more in each work-group
@@ -164,6 +165,7 @@ func (s *stream) evaluate(f *ir.Func, decs []bool) (err error) {
 				refuse("too long")
 			}
 			v := &f.Values[id]
+			s.pc = v.PC
 			if x := s.eval(id, v); x != nil {
 				s.env[id] = x
 			}
@@ -242,6 +244,7 @@ func (s *stream) put(v ir.Value) ir.ID {
 			l = max(l, s.level[a])
 		}
 	}
+	v.PC = s.pc
 	id := s.c.add(v)
 	s.level[id] = l
 	s.lists[l] = append(s.lists[l], id)
@@ -414,7 +417,9 @@ func (s *stream) setS(lo, n uint64, x *sval) {
 func (s *stream) getS(n uint64) *sval {
 	h, ok := s.s[n]
 	if !ok {
-		if n >= isa.SRegTTMP0 && n < isa.SRegM0 && !slices.Contains(s.x, int(n)) {
+		// Where ttmp9 is the id's x, ttmp7 has y and z.
+		id := slices.Contains(s.x, int(n)) || n == isa.SRegTTMP0+7 && slices.Contains(s.x, isa.SRegTTMP0+9)
+		if n >= isa.SRegTTMP0 && n < isa.SRegM0 && !id {
 			refuse("ttmp%d", n-isa.SRegTTMP0)
 		}
 		x := &sval{id: s.put(ir.Value{Op: ir.OpSGet, Type: ir.S32, Imm: n})}

@@ -140,3 +140,62 @@ func TestFlushWaitsForSafePoint(t *testing.T) {
 	close(stop)
 	wg.Wait()
 }
+
+// pieces is a space of pages with rights and places in host memory of their own.
+type pieces struct {
+	host   []byte
+	place  []int // page in host memory
+	rights []mem.Access
+}
+
+func (p *pieces) Translate(va uint64, a mem.Access) (unsafe.Pointer, uint64, mem.Access, *mem.Fault) {
+	n := va >> mem.PageShift
+	if n >= uint64(len(p.place)) || a&^p.rights[n] != 0 {
+		return nil, 0, 0, &mem.Fault{VA: va, Access: a, Kind: mem.FaultNotPresent}
+	}
+	in := va & (mem.PageSize - 1)
+	return unsafe.Pointer(&p.host[uint64(p.place[n])<<mem.PageShift+in]), mem.PageSize - in, p.rights[n], nil
+}
+
+func TestSpan(t *testing.T) {
+	const rw = mem.Read | mem.Write
+	p := &pieces{host: make([]byte, 8*mem.PageSize), place: []int{0, 1, 2, 5, 6, 7}, rights: []mem.Access{rw, rw, mem.Read, rw, rw, 0}}
+	s := &mem.Space{Translator: p}
+	k := mem.NewTLB()
+	k.Enter(s)
+	defer k.Close()
+	for _, c := range []struct {
+		va, n   uint64
+		a       mem.Access
+		ok      bool
+		base, r uint64
+		w       uint64
+	}{
+		{100, 50, mem.Read, true, 0, mem.PageSize, mem.PageSize},
+		{mem.PageSize - 8, 16, mem.Write, true, 0, 2 * mem.PageSize, 2 * mem.PageSize},
+		{2*mem.PageSize - 8, 16, mem.Read, false, 0, 2 * mem.PageSize, 2 * mem.PageSize},             // other rights
+		{2 * mem.PageSize, 16, mem.Write, false, 0, 2 * mem.PageSize, 2 * mem.PageSize},              // none to write
+		{2 * mem.PageSize, 16, mem.Read, true, 2 * mem.PageSize, mem.PageSize, 0},                    //
+		{3*mem.PageSize - 8, 16, mem.Read, false, 2 * mem.PageSize, mem.PageSize, 0},                 // elsewhere in host memory
+		{4 * mem.PageSize, 16, mem.Read, true, 4 * mem.PageSize, mem.PageSize, mem.PageSize},         //
+		{3 * mem.PageSize, 16, mem.Read, true, 3 * mem.PageSize, 2 * mem.PageSize, 2 * mem.PageSize}, // goes on with the last
+		{5*mem.PageSize - 8, 16, mem.Read, false, 3 * mem.PageSize, 2 * mem.PageSize, 2 * mem.PageSize},
+	} {
+		if ok := k.Span(7, c.va, c.n, c.a); ok != c.ok {
+			t.Errorf("%#x+%d %v: %v", c.va, c.n, c.a, ok)
+		}
+		x := k.Ranges[7]
+		if x.Base != c.base || x.R != c.r || x.W != c.w {
+			t.Errorf("after %#x+%d %v: %+v", c.va, c.n, c.a, x)
+		}
+		if place := uint64(uintptr(unsafe.Pointer(&p.host[p.place[c.base>>mem.PageShift]<<mem.PageShift]))); x.Base+x.Delta != place {
+			t.Errorf("after %#x+%d %v: host address %#x, want %#x", c.va, c.n, c.a, x.Base+x.Delta, place)
+		}
+	}
+	k.Leave()
+	s.Flush()
+	k.Enter(s)
+	if k.Ranges[7] != (mem.Range{}) {
+		t.Error("a range outlived a flush")
+	}
+}
