@@ -128,8 +128,24 @@ func (c *ictx) resolve(a address, k, n int) address {
 		return c.opx(ir.OpSub, ir.S64, z(limit), c.c(ir.S64, uint64(n)))
 	}
 	raw := c.opx(ir.OpSub, ir.S64, room(b.word[2]), so)
+	// The offset of a lane and the instruction's: swizzled, as scratch is, their sum wraps around, and compilers from gfx9 on write negative offsets of
+	// lanes (GCNSubtarget's privateMemoryResourceIsRangeChecked); linear, a sum beyond 32 bits is out of bounds.
+	offset, wrapped := b.voffset, ir.NoID
+	if b.voffset != ir.NoID && imm != 0 {
+		offset = c.op2(ir.OpAdd, b.voffset, c.c32(uint32(imm)))
+		wrapped = c.pure(ir.Value{Op: ir.OpICmp, Type: ir.M, Pred: ir.ULT}, offset, c.c32(uint32(imm)))
+	}
+	fits := func(ok ir.ID) ir.ID {
+		if wrapped == ir.NoID {
+			return ok
+		}
+		return c.opx(ir.OpMAnd, ir.M, ok, c.opx(ir.OpMOr, ir.M, c.lanesIf(l.swizzled), c.opx(ir.OpMNot, ir.M, wrapped)))
+	}
 	withinOffset := func(bound ir.ID) ir.ID { // the lanes whose offset is at most bound
-		return c.upTo(b.voffset, c.opx(ir.OpSub, ir.S64, bound, c.c(ir.S64, imm)))
+		if b.voffset == ir.NoID {
+			return c.upTo(ir.NoID, c.opx(ir.OpSub, ir.S64, bound, c.c(ir.S64, imm)))
+		}
+		return fits(c.upTo(offset, bound))
 	}
 	var total ir.ID // offset and lane part together, where they must be
 	if b.voffset == ir.NoID {
@@ -138,8 +154,7 @@ func (c *ictx) resolve(a address, k, n int) address {
 		raw = c.opx(ir.OpSub, ir.S64, raw, o)
 		total = lane
 	} else {
-		o := c.opx(ir.OpZext64, typeOf(isVec(c.typ(b.voffset)), true), b.voffset)
-		o = c.op2(ir.OpAdd, o, c.c(ir.S64, imm))
+		o := c.opx(ir.OpZext64, typeOf(isVec(c.typ(offset)), true), offset)
 		total = c.op2(ir.OpAdd, c.offsetPart(&l, o), c.opx(ir.OpZext64, ir.V64, lane))
 		a.base, a.off = base, total
 	}
@@ -147,13 +162,9 @@ func (c *ictx) resolve(a address, k, n int) address {
 	var ok ir.ID
 	if c.gen < isa.GFX10 {
 		// By bytes, and of the offset alone.
-		if b.voffset == ir.NoID {
-			ok = c.upTo(ir.NoID, c.opx(ir.OpSub, ir.S64, c.opx(ir.OpSub, ir.S64, room(b.word[2]), so), c.c(ir.S64, imm)))
-		} else {
-			ok = withinOffset(raw)
-		}
+		ok = withinOffset(c.opx(ir.OpSub, ir.S64, room(b.word[2]), so))
 	} else {
-		ok = c.boundsBySelect(b, &l, index, withinOffset(room(l.stride)), c.upTo(total, raw))
+		ok = c.boundsBySelect(b, &l, index, withinOffset(room(l.stride)), fits(c.upTo(total, raw)))
 	}
 	a.mask = c.opx(ir.OpMAnd, ir.M, a.mask, ok)
 	return a
