@@ -98,7 +98,11 @@ func (u *user) set(gpu, i, n int, list ...svm.Attr) {
 	}
 	for k := i; k < i+n; k++ {
 		m := &u.page[k]
-		m.failed[gpu] = !done
+		for g := range u.on {
+			if g == gpu || u.cfg.Engine == svmsim.KFD { // whose attributes are those of all GPUs
+				m.failed[g] = !done
+			}
+		}
 		for _, x := range list {
 			for g := range u.on {
 				// The older driver has one set of attributes for all GPUs, but for access.
