@@ -21,6 +21,9 @@
 //	set P RANGE KEY=VALUE... [on gpuN] / reset P RANGE / prefetch P RANGE to system|gpuN
 //	gpuN P load ADDR / gpuN P store ADDR VALUE / cpu P load ADDR / cpu P store ADDR VALUE
 //	pressure gpuN N pages (a buffer takes video memory) / relax gpuN (it goes)
+//	queue P NAME RING [on gpuN] (two pages: packets, indices) / destroy P NAME
+//	event P NAME / submit P QUEUE store ADDR VALUE [event NAME] / doorbell P QUEUE / wait P EVENT [5ms]
+//	fail alloc|map|copy|update|quiesce [after N] (one of the next uses fails) / kill P (its memory goes before its files)
 //	sleep 5ms / settle (until the driver's workers have nothing to do)
 //	parallel { ... } (each step, or each task NAME { ... }, a task of its own) / repeat N { ... }
 //
@@ -30,7 +33,8 @@
 //	expect page|pages P RANGE in hole|ram|vram|vram0|swap
 //	expect mapped|unmapped P RANGE [rw|ro] [on gpuN]
 //	expect attr P RANGE KEY=VALUE... [on gpuN] / expect ranges P RANGE N [on gpuN]
-//	expect queues P running|stopped / expect [no] event NAME
+//	expect queues P running|stopped / expect queue P NAME running|evicted|faulted
+//	expect [no] event NAME / expect events NAME N (of the driver: gpu-fault, migrate-to-ram, ...)
 //	expect failure "text" (the run must fail so: a bug that is to be seen)
 //
 // # The run
