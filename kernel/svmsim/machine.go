@@ -6,6 +6,9 @@
 // A GPU access is what a wave does: it needs a running queue, looks into the TLB, then into the page table, and on a miss
 // raises a retry fault (XNACK on) or dies (off). It happens between two calls into the World, so no other task sees half
 // of it. The driver above is the real one (package svm); nothing here helps it.
+//
+// A program can also go the long way: a user queue in its memory, a doorbell, a command processor that reads packets through the page table, an
+// event that an interrupt signals (queue.go). Everything that can fail can be made to (Config.Fail).
 package svmsim
 
 import (

@@ -24,7 +24,7 @@
 // that must find them.
 //
 // Lock order, outermost first: svmLock, attrs.mu, mmap_lock, VM reservation, folio locks, gpusvm NotifierLock, workLock,
-// ttm, PTL. attrs.mu is never held while gpusvm is called. The notifier runs under NotifierLock for writing and takes
+// ttm, PTL. Device pages are freed in atomic context: what runs there takes spin locks only, those after workLock. attrs.mu is never held while gpusvm is called. The notifier runs under NotifierLock for writing and takes
 // workLock only.
 //
 // Behaviour: kernel-svm §8 (amdgpu_svm V7 with the XNACK-off restore series).

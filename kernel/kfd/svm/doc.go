@@ -25,8 +25,12 @@
 //   - A copy of a prange inherits that it is invalid, and notifications on their way to the original reach the copies.
 //   - Access that is taken away is taken away at once; changed flags are not left in the page tables of other GPUs.
 //   - Ranges that can never be mapped again do not keep the queues of a process stopped.
+//   - If queues cannot be stopped, the entries of what changes are taken away: Linux goes on as if they had been, until the GPU is reset.
+//   - Files are not charged against the limit of pinned memory (Limit).
 //
-// Each of those, and more, is a Mistake that can be switched on.
+// Each of those, and more, is a Mistake that can be switched on; docs/svm.md lists which upstream bugs they are.
+//
+// A prange may hold memory of user queues (HoldQueueBuffer): if the program unmaps it, the queue leaves the hardware before the pages go.
 //
 // # Locks, outermost first
 //
