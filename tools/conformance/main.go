@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -90,12 +91,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return errors.New("want SUITE [PATTERN], or -slice FILE")
 }
 
-func (o *options) runner(s *suite, root string) *runner {
+func (o *options) runner(s *suite, root, gpu string) *runner {
 	return &runner{
 		limits: o.limits, logs: o.logs, poll: 200 * time.Millisecond,
 		command: func(program string, args ...string) *exec.Cmd {
 			c := s.command(root, o.lib, program, args...)
-			c.Env = append(c.Env, "PUMICE_GPU="+o.gpu)
+			c.Env = append(c.Env, "PUMICE_GPU="+gpu)
 			return c
 		},
 	}
@@ -167,7 +168,7 @@ func (o *options) runSuite(ctx context.Context, name, pattern string, stdout, st
 	}
 	var jobs []*job
 	for _, p := range programs {
-		prepare := func() (*runner, string, error) { return o.runner(s, root), p, nil }
+		prepare := func() (*runner, string, error) { return o.runner(s, root, o.gpu), p, nil }
 		jobs = append(jobs, &job{prepare: prepare, done: make(chan struct{})})
 	}
 	stop := o.start(ctx, jobs)
@@ -219,7 +220,7 @@ func (o *options) runSlice(ctx context.Context, stdout io.Writer) error {
 			if err != nil {
 				return nil, "", err
 			}
-			return o.runner(s, dir), found[0], nil
+			return o.runner(s, dir, cmp.Or(p.gpu, o.gpu)), found[0], nil
 		}
 		jobs = append(jobs, &job{prepare: prepare, filter: p.filter, done: make(chan struct{})})
 	}
