@@ -293,6 +293,9 @@ func (r *Runtime) DropMapping(m *Memory) error {
 	return r.HSA.UnmapPhysical(m.Ptr, m.Size)
 }
 
+// ExportDmabuf makes a DMA-BUF descriptor of an allocation; the caller closes it.
+func (r *Runtime) ExportDmabuf(m *Memory) (int, error) { return r.HSA.ExportDmabuf(m.mem) }
+
 // Share makes a handle of device memory for other processes.
 func (r *Runtime) Share(m *Memory) (hsa.SharedHandle, error) { return r.HSA.Share(m.mem) }
 

@@ -23,6 +23,9 @@ const (
 	SVMGlobalFlag        = hsa.SVMGlobalFlag
 )
 
+// AccessReadWrite lets a device read and write a mapping.
+const AccessReadWrite = hsa.AccessReadWrite
+
 // Granule is what sizes and addresses of virtual memory management are multiples of, in bytes.
 const Granule = hsa.Granule
 

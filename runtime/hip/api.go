@@ -57,6 +57,7 @@ type API struct {
 	mapped map[*clr.Memory]*physical // by mapping; guarded by mu
 
 	physicals handles[physical]
+	externals handles[external]
 
 	graphs  handles[graph]
 	nodes   handles[node]

@@ -181,6 +181,36 @@ func (a *API) MemcpyFromArray(t *Thread, dst, src uintptr, x, y, n uint64, k Kin
 	return a.memcpyRows(t, src, x, y, dst, n, k, false)
 }
 
+// MemcpyArrayLinear copies n bytes between an array, from byte x of its first row on, and memory: to the array, or from it, in the order of a stream.
+func (a *API) MemcpyArrayLinear(t *Thread, array uintptr, x uint64, mem uintptr, n uint64, to bool, s uintptr, async bool) Error {
+	r := arrayOf(array)
+	if r == nil || mem == 0 {
+		return ErrInvalidValue
+	}
+	d, e := a.arraySide(array, x, 0, 0, n, 1, 1)
+	if e != Success {
+		return e
+	}
+	m := side{uint64(mem), n, n}
+	if !to {
+		d, m = m, d
+	}
+	return a.memcpyBox(t, d, m, n, 1, 1, Default, s, async)
+}
+
+// MemcpyAtoA copies n bytes between the first rows of two arrays.
+func (a *API) MemcpyAtoA(t *Thread, dst uintptr, dx uint64, src uintptr, sx, n uint64) Error {
+	d, e := a.arraySide(dst, dx, 0, 0, n, 1, 1)
+	if e != Success {
+		return e
+	}
+	s, e := a.arraySide(src, sx, 0, 0, n, 1, 1)
+	if e != Success {
+		return e
+	}
+	return a.memcpyBox(t, d, s, n, 1, 1, DeviceToDevice, 0, false)
+}
+
 func (a *API) memcpyRows(t *Thread, array uintptr, x, y uint64, mem uintptr, n uint64, k Kind, to bool) Error {
 	r := arrayOf(array)
 	if r == nil || mem == 0 {
@@ -274,12 +304,11 @@ type drvMemcpy3D5 struct {
 	Width, Height, Depth     uint32
 }
 
-// DrvMemcpy3DAt copies what the HIP_MEMCPY3D at p says.
-func (a *API) DrvMemcpy3DAt(t *Thread, at uintptr, stream uintptr, async bool) Error {
+// readDrvMemcpy3D reads a HIP_MEMCPY3D of the face's layout.
+func (a *API) readDrvMemcpy3D(at uintptr) (p DrvMemcpy3D, _ Error) {
 	if at == 0 {
-		return ErrInvalidValue
+		return p, ErrInvalidValue
 	}
-	var p DrvMemcpy3D
 	if a.Face > 5 {
 		p = *(*DrvMemcpy3D)(pointer(at))
 	} else {
@@ -289,16 +318,42 @@ func (a *API) DrvMemcpy3DAt(t *Thread, at uintptr, stream uintptr, async bool) E
 			o.DstDevice, o.DstArray, uint64(o.DstPitch), uint64(o.DstHeight), uint64(o.Width), uint64(o.Height), uint64(o.Depth)}
 	}
 	if p.SrcLOD != 0 || p.DstLOD != 0 {
-		return ErrInvalidValue
+		return p, ErrInvalidValue
+	}
+	return p, Success
+}
+
+// writeDrvMemcpy3D is the reverse of readDrvMemcpy3D.
+func (a *API) writeDrvMemcpy3D(at uintptr, p *DrvMemcpy3D) {
+	if a.Face > 5 {
+		*(*DrvMemcpy3D)(pointer(at)) = *p
+		return
+	}
+	*(*drvMemcpy3D5)(pointer(at)) = drvMemcpy3D5{uint32(p.SrcX), uint32(p.SrcY), uint32(p.SrcZ), uint32(p.SrcLOD), p.SrcType, p.SrcHost, p.SrcDevice, p.SrcArray,
+		uint32(p.SrcPitch), uint32(p.SrcHeight), uint32(p.DstX), uint32(p.DstY), uint32(p.DstZ), uint32(p.DstLOD), p.DstType, p.DstHost,
+		p.DstDevice, p.DstArray, uint32(p.DstPitch), uint32(p.DstHeight), uint32(p.Width), uint32(p.Height), uint32(p.Depth)}
+}
+
+// drvSides are the two sides of a driver copy.
+func (a *API) drvSides(p *DrvMemcpy3D) (d, s side, e Error) {
+	s, e = a.driverSide(p.SrcType, p.SrcHost, p.SrcDevice, p.SrcArray, p.SrcPitch, p.SrcHeight, p.SrcX, p.SrcY, p.SrcZ, p.Width, p.Height, p.Depth)
+	if e != Success {
+		return d, s, e
+	}
+	d, e = a.driverSide(p.DstType, p.DstHost, p.DstDevice, p.DstArray, p.DstPitch, p.DstHeight, p.DstX, p.DstY, p.DstZ, p.Width, p.Height, p.Depth)
+	return d, s, e
+}
+
+// DrvMemcpy3DAt copies what the HIP_MEMCPY3D at p says.
+func (a *API) DrvMemcpy3DAt(t *Thread, at uintptr, stream uintptr, async bool) Error {
+	p, e := a.readDrvMemcpy3D(at)
+	if e != Success {
+		return e
 	}
 	if p.Width == 0 || p.Height == 0 || p.Depth == 0 {
 		return Success
 	}
-	s, e := a.driverSide(p.SrcType, p.SrcHost, p.SrcDevice, p.SrcArray, p.SrcPitch, p.SrcHeight, p.SrcX, p.SrcY, p.SrcZ, p.Width, p.Height, p.Depth)
-	if e != Success {
-		return e
-	}
-	d, e := a.driverSide(p.DstType, p.DstHost, p.DstDevice, p.DstArray, p.DstPitch, p.DstHeight, p.DstX, p.DstY, p.DstZ, p.Width, p.Height, p.Depth)
+	d, s, e := a.drvSides(&p)
 	if e != Success {
 		return e
 	}

@@ -22,6 +22,9 @@ const (
 	NodeSemaphoreWait
 	NodeMemAlloc
 	NodeMemFree
+	NodeMemcpyFromSymbol
+	NodeMemcpyToSymbol
+	NodeBatchMemOp
 )
 
 // graph is a hipGraph_t. Its structure and its nodes' parameters are guarded by API.graphMu.

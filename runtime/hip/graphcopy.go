@@ -12,11 +12,13 @@ const (
 	copy1D
 	copyToSymbol
 	copyFromSymbol
+	copyDriver
 )
 
 type copyOp struct {
 	form     copyForm
 	p        Memcpy3DParms // copy3D as it was given; the other forms in these terms
+	drv      DrvMemcpy3D   // copyDriver as it was given
 	dst, src uint64
 	rect     clr.Rect
 }
@@ -133,6 +135,56 @@ func (a *API) MemcpyNodeGetParams(h uintptr, p *Memcpy3DParms) Error {
 		return ErrInvalidValue
 	}
 	return getParams(a, h, func(_ *node, o *copyOp) Error { *p = o.p; return Success })
+}
+
+// newCopyDriver checks a HIP_MEMCPY3D.
+func (a *API) newCopyDriver(at uintptr) (*copyOp, Error) {
+	p, e := a.readDrvMemcpy3D(at)
+	if e != Success {
+		return nil, e
+	}
+	if p.Width == 0 || p.Height == 0 || p.Depth == 0 {
+		return nil, ErrInvalidValue
+	}
+	d, s, e := a.drvSides(&p)
+	if e != Success {
+		return nil, e
+	}
+	return &copyOp{form: copyDriver, drv: p, dst: d.addr, src: s.addr, rect: box(d, s, p.Width, p.Height, p.Depth), p: Memcpy3DParms{
+		SrcPtr: PitchedPtr{Ptr: uintptr(s.addr), Pitch: s.pitch, XSize: p.Width, YSize: s.slice / max(s.pitch, 1)},
+		DstPtr: PitchedPtr{Ptr: uintptr(d.addr), Pitch: d.pitch, XSize: p.Width, YSize: d.slice / max(d.pitch, 1)},
+		Extent: Extent{p.Width, p.Height, p.Depth}, Kind: Default}}, Success
+}
+
+// DrvGraphAddMemcpy adds a driver copy; a context that is not 0 must be one.
+func (a *API) DrvGraphAddMemcpy(t *Thread, out *uintptr, g uintptr, deps []uintptr, at, ctx uintptr) Error {
+	if ctx != 0 {
+		if _, e := a.ctxDevice(ctx); e != Success {
+			return e
+		}
+	}
+	o, e := a.newCopyDriver(at)
+	return a.addCopy(out, g, deps, o, e)
+}
+
+// DrvMemcpyNodeGetParams describes a driver copy.
+func (a *API) DrvMemcpyNodeGetParams(h, at uintptr) Error {
+	if at == 0 {
+		return ErrInvalidValue
+	}
+	return getParams(a, h, func(_ *node, o *copyOp) Error {
+		if o.form != copyDriver {
+			return ErrInvalidValue
+		}
+		a.writeDrvMemcpy3D(at, &o.drv)
+		return Success
+	})
+}
+
+// DrvMemcpyNodeSetParams changes a driver copy, of a graph or of an executable graph.
+func (a *API) DrvMemcpyNodeSetParams(x, h uintptr, exec bool, at uintptr) Error {
+	o, e := a.newCopyDriver(at)
+	return a.setCopy(x, h, exec, o, e)
 }
 
 func (a *API) setCopy(x, h uintptr, exec bool, by *copyOp, e Error) Error {

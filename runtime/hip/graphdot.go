@@ -10,7 +10,7 @@ import (
 const dotVerbose = 1
 
 var nodeNames = map[NodeType]string{NodeKernel: "KERNEL", NodeMemcpy: "MEMCPY", NodeMemset: "MEMSET", NodeHost: "HOST", NodeGraph: "GRAPH", NodeEmpty: "EMPTY", NodeWaitEvent: "EVENT_WAIT",
-	NodeEventRecord: "EVENT_RECORD", NodeMemAlloc: "MEM_ALLOC", NodeMemFree: "MEM_FREE"}
+	NodeEventRecord: "EVENT_RECORD", NodeMemAlloc: "MEM_ALLOC", NodeMemFree: "MEM_FREE", NodeBatchMemOp: "BATCH_MEM_OP"}
 
 // GraphDebugDot writes a graph to a file in the language of Graphviz.
 func (a *API) GraphDebugDot(gh uintptr, path string, flags uint32) Error {

@@ -18,6 +18,7 @@ const (
 type stream struct {
 	q     *clr.HostQueue
 	flags uint32
+	attrs map[int32]streamAttr // what was set; guarded by API.mu
 
 	cap  *capture // that the stream is in; guarded by API.graphMu
 	deps []*node  // of the next node that is captured; guarded by API.graphMu

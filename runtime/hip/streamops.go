@@ -3,6 +3,7 @@ package hip
 import (
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"github.com/pumice-gpu/pumice/runtime/clr"
 )
@@ -47,6 +48,10 @@ func (a *API) StreamWriteValue(t *Thread, s, p uintptr, v uint64, size int) Erro
 	if e != Success {
 		return e
 	}
+	return a.writeValue(q, p, v, size)
+}
+
+func (a *API) writeValue(q *clr.HostQueue, p uintptr, v uint64, size int) Error {
 	if p == 0 || p%uintptr(size) != 0 {
 		return ErrInvalidValue
 	}
@@ -80,6 +85,10 @@ func (a *API) StreamWaitValue(t *Thread, s, p uintptr, v uint64, flags uint32, m
 	if e != Success {
 		return e
 	}
+	return a.waitValue(q, p, v, flags, mask, size)
+}
+
+func (a *API) waitValue(q *clr.HostQueue, p uintptr, v uint64, flags uint32, mask uint64, size int) Error {
 	if p == 0 || p%uintptr(size) != 0 || flags > waitNor {
 		return ErrInvalidValue
 	}
@@ -125,36 +134,64 @@ func (a *API) StreamWaitValue(t *Thread, s, p uintptr, v uint64, flags uint32, m
 // memOpSize is hipStreamBatchMemOpParams: operation, address, value and flags at fixed places.
 const memOpSize = 48
 
-// StreamBatchMemOp does stream memory operations one after the other.
-func (a *API) StreamBatchMemOp(t *Thread, s uintptr, n uint32, ops uintptr, flags uint32) Error {
-	const wait32, write32, wait64, write64 = 1, 2, 4, 5
-	if n == 0 || n > 256 || ops == 0 || flags != 0 {
-		return ErrInvalidValue
+// Operations of a memOps.
+const (
+	memOpWait32  = 1
+	memOpWrite32 = 2
+	memOpWait64  = 4
+	memOpWrite64 = 5
+)
+
+// readMemOps checks and copies operations of the program.
+func readMemOps(n uint32, p uintptr) (memOps, Error) {
+	if n == 0 || n > 256 || p == 0 {
+		return nil, ErrInvalidValue
 	}
-	for i := uint32(0); i < n; i++ {
-		switch *(*uint32)(pointer(ops + uintptr(i)*memOpSize)) {
-		case wait32, write32, wait64, write64:
+	ops := append(memOps(nil), unsafe.Slice((*uint64)(pointer(p)), n*memOpSize/8)...)
+	for i := 0; i < len(ops); i += memOpSize / 8 {
+		switch uint32(ops[i]) {
+		case memOpWait32, memOpWrite32, memOpWait64, memOpWrite64:
 		default:
-			return ErrInvalidValue
+			return nil, ErrInvalidValue
 		}
 	}
-	for i := uint32(0); i < n; i++ {
-		p := ops + uintptr(i)*memOpSize
-		addr, v, f := *(*uintptr)(pointer(p + 8)), *(*uint64)(pointer(p + 16)), *(*uint32)(pointer(p + 24))
+	return ops, Success
+}
+
+// runMemOps gives operations to a queue.
+func (a *API) runMemOps(q *clr.HostQueue, ops memOps) Error {
+	for ; len(ops) > 0; ops = ops[memOpSize/8:] {
+		addr, v, f := uintptr(ops[1]), ops[2], uint32(ops[3])
 		e := Success
-		switch *(*uint32)(pointer(p)) {
-		case wait32:
-			e = a.StreamWaitValue(t, s, addr, uint64(uint32(v)), f, ^uint64(0), 4)
-		case wait64:
-			e = a.StreamWaitValue(t, s, addr, v, f, ^uint64(0), 8)
-		case write32:
-			e = a.StreamWriteValue(t, s, addr, v, 4)
-		case write64:
-			e = a.StreamWriteValue(t, s, addr, v, 8)
+		switch uint32(ops[0]) {
+		case memOpWait32:
+			e = a.waitValue(q, addr, v, f, ^uint64(0), 4)
+		case memOpWait64:
+			e = a.waitValue(q, addr, v, f, ^uint64(0), 8)
+		case memOpWrite32:
+			e = a.writeValue(q, addr, v, 4)
+		case memOpWrite64:
+			e = a.writeValue(q, addr, v, 8)
 		}
 		if e != Success {
 			return e
 		}
 	}
 	return Success
+}
+
+// StreamBatchMemOp does stream memory operations one after the other.
+func (a *API) StreamBatchMemOp(t *Thread, s uintptr, n uint32, p uintptr, flags uint32) Error {
+	if flags != 0 {
+		return ErrInvalidValue
+	}
+	ops, e := readMemOps(n, p)
+	if e != Success {
+		return e
+	}
+	q, e := a.queue(t, s)
+	if e != Success {
+		return e
+	}
+	return a.runMemOps(q, ops)
 }

@@ -369,3 +369,19 @@ func (a *API) TexRefGetFormat(format *uint32, n *int32, ref uintptr) Error {
 	*format, *n = x.Format, x.NumChannels
 	return Success
 }
+
+// TexRefMipmap is what a reference says of filtering between levels and along slanted surfaces.
+type TexRefMipmap struct {
+	MaxAnisotropy, FilterMode     uint32
+	LevelBias, MinLevel, MaxLevel float32
+}
+
+// TexRefMipmap reads and writes it: f sees what it is, and changes it.
+func (a *API) TexRefMipmap(ref uintptr, f func(m *TexRefMipmap)) Error {
+	return a.TexRefSet(ref, func(x *textureReference) bool {
+		m := TexRefMipmap{x.MaxAnisotropy, x.MipmapFilterMode, x.MipmapLevelBias, x.MinLevel, x.MaxLevel}
+		f(&m)
+		x.MaxAnisotropy, x.MipmapFilterMode, x.MipmapLevelBias, x.MinLevel, x.MaxLevel = m.MaxAnisotropy, m.FilterMode, m.LevelBias, m.MinLevel, m.MaxLevel
+		return true
+	})
+}

@@ -235,3 +235,13 @@ func (p *Pool) Adopt(addr, size uint64) (*Memory, error) {
 	r.kfd.SetUserData(km, m)
 	return m, nil
 }
+
+// ExportDmabuf makes a DMA-BUF descriptor of the whole of an allocation, which the caller closes.
+func (r *Runtime) ExportDmabuf(m *Memory) (int, error) {
+	const op = "portable_export_dmabuf"
+	if m == nil || m.Pool == nil || m.mem == nil || m.mem.PhysicalOf() != nil {
+		return -1, fail(op, StatusInvalidAllocation)
+	}
+	fd, err := r.kfd.ExportDmabuf(m.mem)
+	return fd, wrap(op, err)
+}

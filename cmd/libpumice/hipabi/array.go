@@ -185,3 +185,36 @@ func hipDrvMemcpy3D(p uintptr) int32 {
 func hipDrvMemcpy3DAsync(p, s uintptr) int32 {
 	return call("hipDrvMemcpy3DAsync", func(a *hip.API, t *hip.Thread) hip.Error { return a.DrvMemcpy3DAt(t, p, s, true) })
 }
+
+//export hipMemcpyAtoHAsync
+func hipMemcpyAtoHAsync(dst, src uintptr, x, n uint64, s uintptr) int32 {
+	return call("hipMemcpyAtoHAsync", func(a *hip.API, t *hip.Thread) hip.Error {
+		return a.MemcpyArrayLinear(t, src, x, dst, n, false, s, true)
+	})
+}
+
+//export hipMemcpyHtoAAsync
+func hipMemcpyHtoAAsync(dst uintptr, x uint64, src uintptr, n uint64, s uintptr) int32 {
+	return call("hipMemcpyHtoAAsync", func(a *hip.API, t *hip.Thread) hip.Error {
+		return a.MemcpyArrayLinear(t, dst, x, src, n, true, s, true)
+	})
+}
+
+//export hipMemcpyAtoD
+func hipMemcpyAtoD(dst, src uintptr, x, n uint64) int32 {
+	return call("hipMemcpyAtoD", func(a *hip.API, t *hip.Thread) hip.Error {
+		return a.MemcpyArrayLinear(t, src, x, dst, n, false, 0, false)
+	})
+}
+
+//export hipMemcpyDtoA
+func hipMemcpyDtoA(dst uintptr, x uint64, src uintptr, n uint64) int32 {
+	return call("hipMemcpyDtoA", func(a *hip.API, t *hip.Thread) hip.Error {
+		return a.MemcpyArrayLinear(t, dst, x, src, n, true, 0, false)
+	})
+}
+
+//export hipMemcpyAtoA
+func hipMemcpyAtoA(dst uintptr, dx uint64, src uintptr, sx, n uint64) int32 {
+	return call("hipMemcpyAtoA", func(a *hip.API, t *hip.Thread) hip.Error { return a.MemcpyAtoA(t, dst, dx, src, sx, n) })
+}

@@ -6,6 +6,16 @@
 // A call costs one change from C to Go and one back for the thread's state, which is a thread-local variable of C: threads may come and go without Go
 // noticing. Memory of the application is copied by the C library, not by Go: a page of it may be served by a fault handler, and a goroutine that waits
 // for one holds up the garbage collector.
+//
+// What is exported and not here returns hipErrorNotSupported from the stub, which names it once:
+//
+// fidelity: refused hipGLGetDevices, hipGraphics*: there is no OpenGL beside the virtual device
+//
+// fidelity: refused hipRegisterTracerCallback, hipInitActivityCallback, hipEnableActivityCallback, hipRegisterApiCallback, hipApiName, hipGetCmdName: the interface of roctracer; pumice prof sees the same
+//
+// fidelity: refused hipLink*, hiprtcLink*, hiprtcGetBitcode: linking of bitcode
+//
+// fidelity: refused hipMemMapArrayAsync, hipMemcpy3DBatchAsync, hipMemSetMemPool, hipMemGetMemPool, hipSetValidDevices, hipExtSetLoggingParams: not done
 package hipabi
 
 /*

@@ -1,7 +1,15 @@
 // Package hsaabi is the C face of runtime/hsa: hsa.h and AMD's extensions, under their C names. libhsa-runtime64.so.1, a C stub, looks them up here when a
-// program first calls one. It has what AMD's libamdhip64 (5.2) and rocminfo use, and the obvious rest; what is missing is answered by the stub with HSA_STATUS_ERROR.
+// program first calls one.
+// What it does not have is answered by the stub with HSA_STATUS_ERROR: the finalizer of HSAIL, moving memory between pools,
+// and interop with the handles of other drivers.
 //
 // Start says what stands behind; a main package sets it before anything can call.
+//
+// fidelity: refused hsa_ext_program_*: there is no finalizer, as with ROCr
+//
+// fidelity: refused hsa_amd_memory_migrate, hsa_amd_memory_pool_can_migrate, hsa_executable_load_program_code_object: as with ROCr, which has never done them
+//
+// fidelity: refused hsa_amd_interop_map_buffer: memory of graphics drivers
 //
 // Handles are numbers of tables here, but for queues and signals, which programs look into: their handles are the addresses of the amd_queue_t and amd_signal_t records.
 package hsaabi
