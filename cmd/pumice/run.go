@@ -21,6 +21,7 @@ type runOptions struct {
 	gpus    string // comma-separated profile names
 	engine  string // "" for the default
 	svm     string // driver of shared virtual memory; "" for the default
+	inject  string // what is broken on purpose
 	rocm    string // whose user space: rocmPumice and so on
 	trace   bool   // of shared virtual memory
 	file    string // for the trace; "" for standard error
@@ -64,6 +65,10 @@ func (o *runOptions) table() []option {
 		{"svm-engine", "drm|kfd", "which driver serves shared virtual memory: the one on drm_gpusvm (the default), or the older one of amdkfd", func(value string) error {
 			o.svm = value
 			return machine.CheckSVMEngine(value)
+		}},
+		{"inject", "irq=TERM", "hold completion interrupts back: delay(MILLISECONDS), with PERCENT% and COUNT* in front if not all: irq=10%3*delay(5)", func(value string) error {
+			o.inject = value
+			return machine.CheckInjection(value)
 		}},
 		{"dump-on-fault", "FILE|DIR/", "write all registers, the LDS and the memory around of a wave that faults; in a folder, a file for each; --json applies", stringOption(&o.faults)},
 		{"svm-trace", "[=FILE]", "print each migration of managed memory, and why, to standard error or to a file; --json applies", func(value string) error {
@@ -241,6 +246,10 @@ func programEnv(env []string, o *runOptions) ([]string, error) {
 			if o.svm == "" {
 				out = append(out, e)
 			}
+		case machine.InjectVariable:
+			if o.inject == "" {
+				out = append(out, e)
+			}
 		case machine.EngineVariable:
 			if o.engine == "" {
 				out = append(out, e)
@@ -254,6 +263,9 @@ func programEnv(env []string, o *runOptions) ([]string, error) {
 	}
 	if o.svm != "" {
 		out = append(out, machine.SVMEngineVariable+"="+o.svm)
+	}
+	if o.inject != "" {
+		out = append(out, machine.InjectVariable+"="+o.inject)
 	}
 	if o.trace {
 		out = append(out, observe.SVMTraceVariable+"="+observe.SVMTrace(o.file, o.json))

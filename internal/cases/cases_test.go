@@ -51,6 +51,7 @@ var rows = []row{
 	{name: "issue_rocm_systems_5444"},
 	{name: "issue_rocm_systems_5444", env: "HSA_XNACK=1", amd: "one run is enough"},
 	{name: "issue_rocm_systems_7896", amd: "takes three times as long, and shows nothing that door A does not"},
+	{name: "issue_rocm_systems_7896", env: "PUMICE_INJECT=irq=20%delay(20)", amd: "one run is enough"},
 	{name: "issue_rocm_systems_5071", program: "hsa"},
 	{name: "issue_chipstar_1103"},
 	{name: "issue_rocm_systems_6053"},

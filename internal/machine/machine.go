@@ -70,6 +70,9 @@ func New(profiles []*profile.Profile) (m *Machine, err error) {
 		devices = append(devices, d)
 	}
 	cfg := kfd.Config{World: world, Warn: observe.Warn}
+	if cfg.DelayInterrupts, err = parseInjections(os.Getenv(InjectVariable)); err != nil {
+		return m, err
+	}
 	if cfg.OldSVM, err = oldSVM(os.Getenv(SVMEngineVariable)); err != nil {
 		return m, err
 	}

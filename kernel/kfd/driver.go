@@ -48,6 +48,8 @@ type Config struct {
 	OldSVM      bool              // kernel/kfd/svm serves shared virtual memory, not kernel/amdgpu/svm
 	Warn        func(text string) // told of what the system does not let us do; may be nil
 	Hooks       Hooks
+
+	DelayInterrupts Delay // an injected fault
 }
 
 // node is a GPU as KFD knows it.
@@ -76,6 +78,7 @@ type Driver struct {
 	proc *process // guarded by mu; nil until /dev/kfd is opened
 
 	irqProc atomic.Pointer[process] // the same, for the interrupt task
+	delays  atomic.Int64            // how many interrupts DelayInterrupts has held back
 
 	exports exports
 	// OnFault, if set before the first queue, is told of every memory fault that no page could be found for, before events go out.

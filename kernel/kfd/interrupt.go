@@ -20,6 +20,14 @@ func (d *Driver) interrupt(n *node, e ih.Entry) bool {
 	if h := d.cfg.Hooks.Interrupt; h != nil {
 		h(n.id, e)
 	}
+	if d.delayed(n, e) {
+		return true
+	}
+	return d.deliver(n, e)
+}
+
+// deliver is interrupt for an entry whose time has come.
+func (d *Driver) deliver(n *node, e ih.Entry) bool {
 	p := d.irqProc.Load()
 	if p == nil || uint32(e.PASID) != p.pasid || e.VMID < amdgpu.FirstVMID {
 		return true
