@@ -181,11 +181,14 @@ func hsa_isa_get_round_method(isa uint64, fp, flush int32, out *int32) int32 {
 //
 //export hsa_isa_iterate_wavefronts
 func hsa_isa_iterate_wavefronts(isa uint64, f, data unsafe.Pointer) int32 {
-	if _, st := isaOf(isa); st != ok {
-		return st
+	if rt() == nil {
+		return notInit
 	}
 	if f == nil {
 		return badArg
+	}
+	if _, st := isaOf(isa); st != ok {
+		return st
 	}
 	return int32(C.call_isa(f, C.uint64_t(isa), data))
 }

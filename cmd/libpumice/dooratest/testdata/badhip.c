@@ -44,10 +44,13 @@ int main(int argc, char **argv) {
     hipCtx_t ctx;
     hipMemPool_t pool;
     hipGraph_t graph = NULL, graph2;
+    hipChannelFormatDesc channel = {32, 0, 0, 0, hipChannelFormatKindSigned};
+    hipArray *array = NULL, *array2 = NULL;
+    hipTextureObject_t texture;
     hipGraphNode_t node;
     hipIpcMemHandle_t ipc;
     memset(&ipc, 0, sizeof ipc);
-    (void)device, (void)uuid, (void)attributes, (void)fattr, (void)ctx, (void)pool, (void)graph2, (void)node, (void)stream2, (void)event2, (void)module2, (void)function2, (void)text, (void)u, (void)f, (void)j, (void)size, (void)p;
+    (void)device, (void)uuid, (void)attributes, (void)fattr, (void)ctx, (void)pool, (void)graph2, (void)node, (void)stream2, (void)event2, (void)module2, (void)function2, (void)text, (void)u, (void)f, (void)j, (void)size, (void)p, (void)array2, (void)texture;
 
     FILE *file = fopen(getenv("MODULE"), "rb");
     if (!file) return 1;
@@ -82,6 +85,7 @@ int main(int argc, char **argv) {
     NEED(hipModuleUnload(goneModule));
     NEED(hipModuleGetFunction(&function, module, "saxpy"));
     NEED(hipGraphCreate(&graph, 0));
+    NEED(hipMallocArray(&array, &channel, 16, 16, 0));
     // saxpy(x, y, a, n)
     float a = 2;
     unsigned n = 64;

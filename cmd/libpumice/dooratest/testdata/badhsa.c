@@ -34,6 +34,20 @@ static hsa_status_t each_pool(hsa_amd_memory_pool_t p, void *data) {
     return HSA_STATUS_SUCCESS;
 }
 
+static hsa_region_t region;
+static hsa_status_t each_region(hsa_region_t r, void *data) {
+    (void)data;
+    if (!region.handle) region = r;
+    return HSA_STATUS_SUCCESS;
+}
+
+static hsa_status_t each_cache(hsa_cache_t c, void *data) {
+    (void)c, (void)data;
+    return HSA_STATUS_SUCCESS;
+}
+
+static void on_free(void *p, void *data) { (void)p, (void)data; }
+
 static void need(hsa_status_t s, const char *what) {
     if (s == HSA_STATUS_SUCCESS) return;
     printf("%s: %#x\n", what, s);
@@ -61,12 +75,15 @@ int main(int argc, char **argv) {
     hsa_code_object_reader_t reader = {0}, rubbish = {0};
     hsa_executable_t exe = {0};
     hsa_executable_symbol_t symbol = {0};
+    hsa_code_object_t object = {0};
+    hsa_isa_t isa = {0};
     hsa_amd_ipc_memory_t ipc;
-    (void)u16, (void)u64, (void)text, (void)words, (void)table, (void)p, (void)signal2, (void)queue2, (void)info, (void)reader, (void)symbol, (void)ipc;
+    (void)u16, (void)u64, (void)text, (void)words, (void)table, (void)p, (void)signal2, (void)queue2, (void)info, (void)reader, (void)symbol, (void)ipc, (void)object, (void)isa;
     if (from > 4) NEED(hsa_init());
 
 #define SETUP                                                                                                           \
     NEED(hsa_iterate_agents(each_agent, NULL));                                                                         \
+    NEED(hsa_agent_iterate_regions(gpu, each_region, NULL));                                                            \
     NEED(hsa_amd_agent_iterate_memory_pools(gpu, each_pool, NULL));                                                     \
     NEED(hsa_amd_memory_pool_allocate(pool, 4096, 0, &mem));                                                            \
     NEED(hsa_amd_memory_pool_allocate(pool, 1 << 24, 0, &freed));                                                       \
