@@ -62,7 +62,6 @@ type constant struct {
 type fork struct {
 	guard  ir.ID
 	branch bool // of uniform control flow, not of a lane mask
-	quiet  bool // a wave that goes the other way ends without doing anything
 }
 
 // access2 is a memory access of the trace.

@@ -149,7 +149,6 @@ func (s *stream) prune() {
 // emitStream emits the loop over the waves.
 func (c *compiler) emitStream(s *stream, group int) {
 	a := &c.a
-	const L = x86.L128
 	var starts [3]int // segments where the levels begin
 	code := c.code
 	c.code = nil
