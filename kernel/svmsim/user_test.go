@@ -468,7 +468,7 @@ func (u *user) step() {
 			what, err = "reset attributes", u.on[gpu].SVM.ResetAttrs(addr, size)
 			for k := i; k < i+n; k++ {
 				u.page[k].attrs[gpu] = u.defaults[gpu]
-				u.page[k].sure[gpu] = false
+				u.page[k].sure[gpu], u.page[k].failed[gpu] = false, err != nil
 			}
 		}
 	}
