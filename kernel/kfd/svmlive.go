@@ -99,7 +99,8 @@ func (l *svmLive) close() {
 	_ = l.space.Close()
 }
 
-func (l *svmLive) unmapped(uint64, uint64) bool { return false } // userfaultfd tells
+// unmapped: what a GPU mirrors userfaultfd tells of, but of a range that has attributes only nobody else does.
+func (l *svmLive) unmapped(uint64, uint64) bool { return true }
 
 func (l *svmLive) drm(pd *pdd) drm.SVM {
 	if g := l.on[pd.node.index-1].Load(); g != nil {

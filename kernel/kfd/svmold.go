@@ -43,7 +43,7 @@ func (o *svmOld) close() {
 	_ = o.space.Close()
 }
 
-func (o *svmOld) unmapped(uint64, uint64) bool { return false } // userfaultfd tells
+func (o *svmOld) unmapped(uint64, uint64) bool { return true }
 
 func (o *svmOld) drm(pd *pdd) drm.SVM {
 	return drmSVM{oldView{kfdsvm.View{S: o.svm, GPU: pd.node.index - 1}, o.p}}

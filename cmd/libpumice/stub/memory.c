@@ -67,7 +67,9 @@ EXPORT void *mremap(void *address, size_t length, size_t new_length, int flags, 
     va_start(args, flags);
     void *to = flags & MREMAP_FIXED ? va_arg(args, void *) : NULL;
     va_end(args);
-    tell(PUMICE_GOING, address, length);
+    // Whether the rest moves is not known yet; of a move userfaultfd tells.
+    if (new_length < length) tell(PUMICE_GOING, (char *)address + new_length, length - new_length);
+    if (flags & MREMAP_FIXED) tell(PUMICE_GOING, to, new_length);
     void *r = (void *)syscall(SYS_mremap, address, length, new_length, flags, to);
     if (r != MAP_FAILED) tell(PUMICE_GONE, address, length);
     if (r != MAP_FAILED && flags & MREMAP_FIXED) tell(PUMICE_GONE, to, new_length);
