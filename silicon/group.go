@@ -117,6 +117,7 @@ func (g *group) once(e engine.Worker, h *hold) outcome {
 		yields := false
 		g.flushes = k.vm.flushes.Load()
 		g.released()
+		yields = g.together(e, h)
 		for i := range g.n {
 			if g.down {
 				i = g.n - 1 - i

@@ -12,20 +12,21 @@ import (
 
 // Program is the machine code of one Func, position independent.
 type Program struct {
-	Func    *ir.Func
-	Code    []byte
-	Entry   []int // offset of each block's code
-	Frame   int   // bytes of frame it needs
-	MXCSR   uint32
-	helpers int // operations left to the evaluator
-	Marks   []Mark
-	Listing []Line
-	Cold    int    // offset of the code that is seldom run: exits to helpers, fuel
-	ID      uint32 // of a sampler's, or 0
-	nvgpr   int    // registers it needs
-	loops   int    // blocks that run strip after strip
-	windows int    // accesses that have one
-	*Stream        // of a stream
+	Func     *ir.Func
+	Code     []byte
+	Entry    []int // offset of each block's code
+	Frame    int   // bytes of frame it needs
+	MXCSR    uint32
+	helpers  int // operations left to the evaluator
+	Marks    []Mark
+	Listing  []Line
+	Cold     int    // offset of the code that is seldom run: exits to helpers, fuel
+	ID       uint32 // of a sampler's, or 0
+	nvgpr    int    // registers it needs
+	loops    int    // blocks that run strip after strip
+	windows  int    // accesses that have one
+	barriers int    // where waves of a crew change
+	*Stream         // of a stream
 	// slots tells where each value lives that a helper operation reads or writes.
 	slots []*helperInfo // by ir.ID; nil for others
 }

@@ -155,6 +155,8 @@ type Worker struct {
 
 	recent  [64]recent // by PC
 	batched batched
+	// Of the waves of a crew: fuel beside what is in their headers, and that of the beginning.
+	crewFuel, crewStart [64]int64
 }
 
 // recent is where a run began a moment ago: after a barrier, or in the next wave, it begins there again.

@@ -28,6 +28,9 @@ const (
 	framePC      = 32  // for a sampler (Options.Sample): offset of the guest instruction
 	frameFunc    = 36  // its Program.ID while code runs, else 0
 	frameSlow    = 40  // 1 while a helper operation is done
+	frameLeft    = 44  // waves of a crew that are not at the barrier yet
+	frameWave    = 48  // state block of the wave that runs
+	frameTurn    = 56  // number of the barrier's turn
 	frameLane    = 64  // laneid table: 64 dwords
 	frameBelowLo = 320 // mbcnt tables: bits below the lane in the low and high mask word
 	frameBelowHi = 576

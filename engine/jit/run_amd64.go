@@ -34,8 +34,9 @@ type machine struct {
 	frame []byte
 	tlb   *mem.TLB
 	slow  slowPath
-	space *mem.Space // whose apertures the frame holds
-	tried uint64     // page that refill looked up last
+	space *mem.Space  // whose apertures the frame holds
+	tried uint64      // page that refill looked up last
+	crew  []wave.Wave // that run together, or nil
 
 	sampler *Sampler // nil without one
 	page    int      // its page for this machine
@@ -177,9 +178,15 @@ func enter(p *installed, state, frame unsafe.Pointer) uint64 {
 
 // execute runs p from block b until it leaves; fuel runs out as w.Fuel says. w.PC and w.Arg are set for the exit.
 func (m *machine) execute(w *wave.Wave, p *installed, b int) ir.Exit {
+	_, exit := m.run(w, p, b)
+	return exit
+}
+
+// run is execute, with crew for the waves of a ring; it returns the one that has left.
+func (m *machine) run(w *wave.Wave, p *installed, b int) (*wave.Wave, ir.Exit) {
 	if err := m.needFrame(p.Frame); err != nil {
 		w.Illegal = err.Error()
-		return ir.ExitIllegal
+		return w, ir.ExitIllegal
 	}
 	at := p.code.Addr() + uintptr(p.Entry[b])
 	frame := unsafe.Pointer(&m.frame[0])
@@ -195,17 +202,28 @@ func (m *machine) execute(w *wave.Wave, p *installed, b int) ir.Exit {
 		*running = p.ID
 		defer func() { *running = 0 }()
 	}
+	current := (*uintptr)(unsafe.Add(frame, frameWave))
+	*current = uintptr(w.Base)
 	for {
 		*slow = 0
-		switch rt.Enter(at, w.Base, frame, 0, p.MXCSR) {
+		why := rt.Enter(at, w.Base, frame, 0, p.MXCSR)
+		if *current != uintptr(w.Base) {
+			for i := range m.crew {
+				if uintptr(m.crew[i].Base) == *current {
+					w = &m.crew[i]
+					break
+				}
+			}
+		}
+		switch why {
 		case retExit:
 			e := ir.Exit(w.Exit)
 			if e == ir.ExitIllegal {
 				w.Illegal = p.Func.Blocks[*(*uint32)(unsafe.Add(frame, frameOp))].Term.Msg
 			}
-			return e
+			return w, e
 		case retFuel:
-			return ir.ExitFuel
+			return w, ir.ExitFuel
 		case retWindow:
 			id := ir.ID(*(*uint32)(unsafe.Add(frame, frameOp)))
 			o := operands{f: p.Func, h: p.slots[id], v: p.Func.V(id), state: w.Base, frame: frame}
@@ -225,7 +243,7 @@ func (m *machine) execute(w *wave.Wave, p *installed, b int) ir.Exit {
 			if !o.pure() {
 				if e := m.slow.do(w, &o); e != ir.ExitNone {
 					w.PC = p.Func.PC + uint64(int64(int32(o.v.PC)))
-					return e
+					return w, e
 				}
 			}
 			at = *(*uintptr)(unsafe.Add(frame, frameResume))

@@ -54,6 +54,9 @@ func (c *compiler) terminator() {
 			}
 			c.setPC(next)
 			c.storeImm(offArg, t.Imm)
+			if t.Exit == ir.ExitBarrier {
+				c.crewBarrier(t)
+			}
 		}
 		a.MovMI(4, x86.M(rFrame, frameOp), int32(b.Index))
 		a.MovMI(4, x86.M(rState, offExit), int32(t.Exit))

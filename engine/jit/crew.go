@@ -1,0 +1,67 @@
+package jit
+
+import (
+	"unsafe"
+
+	"github.com/pumice-gpu/pumice/engine/ir"
+	"github.com/pumice-gpu/pumice/engine/isa"
+	"github.com/pumice-gpu/pumice/engine/jit/x86"
+	"github.com/pumice-gpu/pumice/engine/wave"
+)
+
+// Waves of a work-group in one call (engine.CrewRunner). Their state blocks form a ring. A wave that comes to s_barrier in compiled code
+// leaves a mark, the number of the barrier's turn, and the address of the code behind it, and the code goes on with the next wave of
+// the ring; the last one to arrive begins a new turn and goes on itself. All run one Program, so they share the frame: nothing
+// in it outlives a block. A wave that leaves for another reason, or whose fuel is out, ends the call, so none can keep the others from running.
+
+// Fields of wave.Header.Spare, which are the engine's.
+const (
+	crewNext   = iota // state block of the next wave of the ring; 0: the wave is run alone
+	crewTurn          // turn of the barrier that the wave has arrived at
+	crewResume        // host address where the wave goes on
+	crewSize          // waves of the ring
+	crewIndex         // the wave's number in it
+)
+
+func offSpare(n int) int32 { return int32(unsafe.Offsetof(wave.Header{}.Spare)) + int32(8*n) }
+
+// statusHalt is STATUS.HALT: such a wave is its compute unit's.
+const statusHalt = 1 << 13
+
+// crewBarrier emits an s_barrier, at whose end fuel and PC are what they are to be, for a wave in a ring; that of a wave on its own falls through.
+func (c *compiler) crewBarrier(t *ir.Term) {
+	at := -1
+	for i, b := range c.f.Blocks {
+		if b.PC == t.Next {
+			at = i
+			break
+		}
+	}
+	if at < 0 {
+		return
+	}
+	c.p.barriers++
+	a := &c.a
+	alone, last := a.NewLabel(), a.NewLabel()
+	a.G(x86.MOV, 8, x86.RDX, x86.M(rState, offSpare(crewNext)))
+	a.GS(x86.TEST, 8, x86.R(x86.RDX), x86.RDX)
+	a.Jcc(x86.E, alone)
+	a.TestI(4, x86.M(rState, offS+4*isa.SRegSTATUS), statusHalt)
+	a.Jcc(x86.NE, alone)
+	a.AluI(x86.SUB, 4, x86.M(rFrame, frameLeft), 1)
+	a.Jcc(x86.E, last)
+	a.LeaL(x86.RAX, c.labels[at], 0)
+	a.GS(x86.MOVS, 8, x86.M(rState, offSpare(crewResume)), x86.RAX)
+	a.G(x86.MOV, 8, x86.RAX, x86.M(rFrame, frameTurn))
+	a.GS(x86.MOVS, 8, x86.M(rState, offSpare(crewTurn)), x86.RAX)
+	a.G(x86.MOV, 8, rState, x86.R(x86.RDX))
+	a.GS(x86.MOVS, 8, x86.M(rFrame, frameWave), rState)
+	a.G(x86.MOV, 8, x86.RAX, x86.M(rState, offSpare(crewResume)))
+	a.JmpR(x86.R(x86.RAX))
+	a.Bind(last)
+	a.G(x86.MOV, 8, x86.RAX, x86.M(rState, offSpare(crewSize)))
+	a.GS(x86.MOVS, 4, x86.M(rFrame, frameLeft), x86.RAX)
+	a.AluI(x86.ADD, 8, x86.M(rFrame, frameTurn), 1)
+	a.Jmp(c.labels[at])
+	a.Bind(alone)
+}

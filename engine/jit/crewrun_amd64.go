@@ -1,0 +1,118 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"fmt"
+	"runtime/debug"
+	"unsafe"
+
+	"github.com/pumice-gpu/pumice/engine"
+	"github.com/pumice-gpu/pumice/engine/ir"
+	"github.com/pumice-gpu/pumice/engine/isa"
+	"github.com/pumice-gpu/pumice/engine/wave"
+)
+
+// known is the recent entry of w's PC, or nil.
+func (k *Worker) known(w *wave.Wave) *recent {
+	x := &k.recent[(w.PC>>2^w.PC>>8)%uint64(len(k.recent))]
+	if x.pc != w.PC || x.version != k.local.Version(w.Space) || x.mode != w.S[isa.SRegMODE] || x.lanes != w.Lanes || x.target != w.Target || x.size > w.Size {
+		return nil
+	}
+	if b := x.ip.better.Load(); b != nil {
+		x.ip = b
+	}
+	return x
+}
+
+// RunCrew implements engine.CrewRunner.
+func (k *Worker) RunCrew(ws []wave.Wave) (i int, exit ir.Exit, arrived uint64) {
+	first := k.known(&ws[0])
+	if first == nil || first.ip.barriers == 0 || k.held != ws[0].Space || len(ws) > 64 {
+		return -1, 0, 0
+	}
+	ip, block := first.ip, first.block
+	for n := range ws {
+		w := &ws[n]
+		x := k.known(w)
+		if x == nil || x.ip != ip {
+			return -1, 0, 0
+		}
+		w.Spare[crewResume] = uint64(ip.code.Addr() + uintptr(ip.Entry[x.block]))
+	}
+	if k.tlb.Stale() {
+		k.tlb.Sync()
+	}
+	if err := k.m.needFrame(ip.Frame); err != nil {
+		return -1, 0, 0
+	}
+	frame := unsafe.Pointer(&k.m.frame[0])
+	turn := (*uint64)(unsafe.Add(frame, frameTurn))
+	*turn = 1
+	*(*uint32)(unsafe.Add(frame, frameLeft)) = uint32(len(ws))
+	slice := max(sliceFuel/int64(len(ws)), 1000)
+	left := &k.crewFuel
+	tlb := uint64(uintptr(unsafe.Pointer(&k.tlb.Entries[0])))
+	for n := range ws {
+		w := &ws[n]
+		next := &ws[(n+1)%len(ws)]
+		w.TLB = tlb
+		w.Spare[crewNext], w.Spare[crewTurn], w.Spare[crewSize] = uint64(uintptr(next.Base)), 0, uint64(len(ws))
+		w.Spare[crewIndex] = uint64(n)
+		k.crewStart[n] = w.Fuel
+		left[n] = w.Fuel - min(w.Fuel, slice)
+		w.Fuel -= left[n]
+	}
+	w := &ws[0]
+	k.m.crew = ws
+	defer func() {
+		if r := recover(); r != nil {
+			exit = ir.ExitIllegal
+			w.Illegal = fmt.Sprintf("jit: internal error at %#x: %v\n%s", w.PC, r, debug.Stack())
+		}
+		used := int64(0)
+		k.m.crew = nil
+		for n := range ws {
+			w := &ws[n]
+			w.Fuel += left[n]
+			used += k.crewStart[n] - w.Fuel
+			w.Spare[crewNext] = 0
+			if w.Spare[crewTurn] == *turn {
+				arrived |= 1 << n
+				w.Exit = uint32(ir.ExitBarrier)
+			}
+		}
+		if ip.quick {
+			k.e.earn(ip, used)
+		}
+		i = int(w.Spare[crewIndex])
+		switch {
+		case exit == ir.ExitFuel && w.Fuel < 0:
+		case exit == ir.ExitFuel || exit == ir.ExitIndirect || exit == ir.ExitMode || exit == ir.ExitFetch:
+			exit = k.Run(w) // goes on where the others' code does not
+		case exit == ir.ExitICache:
+			k.e.InvalidateCode(w.Space)
+			exit = k.Run(w)
+		}
+		w.Exit = uint32(exit)
+	}()
+	for {
+		if w, exit = k.m.run(w, ip, block); exit != ir.ExitFuel {
+			return
+		}
+		n := w.Spare[crewIndex]
+		x := k.known(w)
+		if left[n] == 0 || w.Fuel+left[n] < 0 || x == nil || x.ip != ip {
+			return
+		}
+		if k.tlb.Stale() {
+			k.tlb.Sync()
+		}
+		more := min(left[n], slice)
+		left[n] -= more
+		w.Fuel += more
+		block = x.block
+	}
+}
+
+var _ engine.CrewRunner = (*Worker)(nil)
