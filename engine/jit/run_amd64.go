@@ -31,12 +31,13 @@ func install(m *rt.CodeMemory, p *Program) (*installed, error) {
 
 // machine is what one thread needs to run compiled code.
 type machine struct {
-	frame []byte
-	tlb   *mem.TLB
-	slow  slowPath
-	space *mem.Space  // whose apertures the frame holds
-	tried uint64      // page that refill looked up last
-	crew  []wave.Wave // that run together, or nil
+	frame    []byte
+	tlb      *mem.TLB
+	slow     slowPath
+	space    *mem.Space  // whose apertures the frame holds
+	tried    uint64      // page that refill looked up last
+	thorough bool        // it looked up the other lanes' pages too
+	crew     []wave.Wave // that run together, or nil
 
 	sampler *Sampler // nil without one
 	page    int      // its page for this machine
@@ -102,8 +103,8 @@ func (o *operands) access() mem.Access {
 	return mem.Read
 }
 
-// refill puts the pages of the active lanes of a global access into the TLB, so that it can be tried again. It refuses when it did just
-// that for the same first page: then the access is done as a whole, which always ends.
+// refill puts the pages of the first and the last active lane of a global access into the TLB, so that it can be tried again; when it did
+// that for the same first page just now, those of all lanes. The third time it refuses: then the access is done as a whole, which always ends.
 func (m *machine) refill(o *operands) bool {
 	k := o.maskArg(2)
 	if k == 0 {
@@ -118,21 +119,32 @@ func (m *machine) refill(o *operands) bool {
 		}
 	}
 	page := first >> mem.PageShift
-	if m.tried == page {
+	if m.tried != page { // most accesses lie in one or two pages
+		m.tried, m.thorough = page, false
+		return m.known(o, first, first) && m.known(o, last, last)
+	}
+	if m.thorough {
 		m.tried = ^uint64(0)
 		return false
 	}
-	m.tried = page
+	m.thorough = true
 	for ; k != 0; k &= k - 1 {
 		first := o.laneAddr(bits.TrailingZeros64(k))
-		last := first + uint64(o.v.Width) - 1
-		if _, _, f := m.tlb.Lookup(first, o.access()); f != nil {
+		if !m.known(o, first, first+uint64(o.v.Width)-1) {
 			return false
 		}
-		if first>>mem.PageShift != last>>mem.PageShift {
-			if _, _, f := m.tlb.Lookup(last, o.access()); f != nil {
-				return false
-			}
+	}
+	return true
+}
+
+// known makes the TLB know the pages of first and last for what o does; it refuses when that would fault.
+func (m *machine) known(o *operands, first, last uint64) bool {
+	if _, _, f := m.tlb.Lookup(first, o.access()); f != nil {
+		return false
+	}
+	if first>>mem.PageShift != last>>mem.PageShift {
+		if _, _, f := m.tlb.Lookup(last, o.access()); f != nil {
+			return false
 		}
 	}
 	return true

@@ -252,6 +252,11 @@ func (t *TLB) Span(i int, va, n uint64, a Access) bool {
 			ahead = spanAhead
 		case x.Base < r.Base && va+m >= r.Base:
 			size = max(size, r.Base+old-x.Base)
+		case t.bridged(r.Base+old, x.Base, x.Delta, rights, a): // rows that lie apart
+			x.Base, size = r.Base, va+m-r.Base
+			ahead = spanAhead
+		case t.bridged(va+m, r.Base, x.Delta, rights, a):
+			size = r.Base + old - x.Base
 		}
 	}
 	for k := 0; x.Base+size < va+n || k < ahead; k++ {
@@ -273,6 +278,24 @@ func (t *TLB) Span(i int, va, n uint64, a Access) bool {
 	*r = x
 	return true
 }
+
+// bridged tells whether what lies between from and to, a gap that is not large, is of the same kind.
+func (t *TLB) bridged(from, to, delta uint64, rights, a Access) bool {
+	if from >= to || to-from > spanGap {
+		return false
+	}
+	for from < to {
+		host, m, more, f := t.space.Translate(from, a)
+		if f != nil || more != rights || uint64(uintptr(host))-from != delta {
+			return false
+		}
+		from += m
+	}
+	return true
+}
+
+// spanGap is the largest gap, in bytes, that a range is extended over.
+const spanGap = 64 * PageSize
 
 // spanAhead is how many pieces further Span looks when a range has grown.
 const spanAhead = 8

@@ -23,7 +23,7 @@ const (
 )
 
 // windowPieces is how many pieces of contiguous memory are looked at for one window.
-const windowPieces = 256
+const windowPieces = 64
 
 // MoveWindow makes window i hold the addresses first to last (inclusive) for access a, with what follows, and what it held before when
 // that goes on with it. It reports false, and leaves the window, when they are not contiguous or may not all be accessed.
