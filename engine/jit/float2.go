@@ -314,11 +314,15 @@ func (c *compiler) divFixup(quo, den, num x86.Vec, f *fmtInfo) x86.Vec {
 	a.EI(f.ternlog, L, uint8(s), uint8(den), k(f.sign), 0x28, noMod) // (s ^ den) & sign
 	a.E(f.mov, L, uint8(d), 0, x86.V(quo), noMod)
 	a.EI(f.ternlog, L, uint8(d), uint8(s), k(f.sign), 0xdc, noMod) // d without sign, or s
+	e := r.tmp()
+	r.reserve(1)
+	common := a.NewLabel()
+	a.EI(f.cmp, L, uint8(dz), uint8(quo), x86.V(quo), 3, noMod)
+	c.middlingBut(dz, e, m, t, f, common, den, num)
 	a.E(f.or, L, uint8(inf), uint8(s), k(f.inf), noMod)
 	a.EI(f.cmp, L, uint8(m), uint8(quo), x86.V(quo), 3, noMod)
 	a.E(f.mov, L, uint8(d), 0, x86.V(inf), x86.Masked(m)) // a NaN quotient is an overflow
 	// quotients that vanish
-	e := r.tmp()
 	c.biased(b, num, f)
 	c.biased(e, den, f)
 	a.E(f.isub, L, uint8(b), uint8(b), x86.V(e), noMod)
@@ -343,7 +347,37 @@ func (c *compiler) divFixup(quo, den, num x86.Vec, f *fmtInfo) x86.Vec {
 	a.E(f.mul, L, uint8(d), uint8(den), k(f.one), x86.Masked(m))
 	a.EI(f.class, L, uint8(m), 0, x86.V(num), clNaN, noMod)
 	a.E(f.mul, L, uint8(d), uint8(num), k(f.one), x86.Masked(m))
+	a.Bind(common)
 	return d
+}
+
+// middling jumps to yes when all lanes of xs are normal numbers so near 1 that a quotient of two needs no scaling. t, m and n are written;
+// what the code behind it allocates must be reserved.
+func (c *compiler) middling(t x86.Vec, m, n x86.K, f *fmtInfo, yes x86.Label, xs ...x86.Vec) {
+	c.a.X(x86.KXORW, x86.L128, uint8(m), uint8(m), x86.KR(m))
+	c.middlingBut(m, t, m, n, f, yes, xs...)
+}
+
+// middlingBut is middling, if no bit of but is set.
+func (c *compiler) middlingBut(but x86.K, t x86.Vec, m, n x86.K, f *fmtInfo, yes x86.Label, xs ...x86.Vec) {
+	r, a := &c.r, &c.a
+	const L = x86.L512
+	lo, span, cmp := uint64(1023-256)<<52, uint64(512)<<52, x86.VPCMPUQ
+	if f.size == 4 {
+		lo, span, cmp = (127-32)<<23, 64<<23, x86.VPCMPUD
+	}
+	for i, x := range xs {
+		a.E(f.and, L, uint8(t), uint8(x), r.constant(f.sign-1, f.size), noMod)
+		a.E(f.isub, L, uint8(t), uint8(t), r.constant(lo, f.size), noMod)
+		a.EI(cmp, L, uint8(n), uint8(t), r.constant(span, f.size), 5, noMod)
+		from := m
+		if i == 0 {
+			from = but
+		}
+		a.X(x86.KORW, x86.L128, uint8(m), uint8(from), x86.KR(n))
+	}
+	a.X(x86.KORTESTW, x86.L128, uint8(m), 0, x86.KR(m))
+	a.Jcc(x86.E, yes)
 }
 
 // divScale is fp.DivScale: the scaled value (when want) and the mask.
@@ -354,6 +388,20 @@ func (c *compiler) divScale(s0, den, num x86.Vec, f *fmtInfo, want bool) (x86.Ve
 	kop := func(i *x86.Inst, d, x, y x86.K) { a.X(i, x86.L128, uint8(d), uint8(x), x86.KR(y)) }
 	t, w := r.tmp(), r.tmp()
 	m, n, quo := r.ktmp(), r.ktmp(), r.ktmp()
+	var d x86.Vec
+	common := a.NewLabel()
+	xs := []x86.Vec{den, num}
+	if s0 != den && s0 != num {
+		xs = append(xs, s0)
+	}
+	if want {
+		d = r.tmp()
+		r.reserve(4)
+		a.E(f.mov, L, uint8(d), 0, x86.V(s0), noMod)
+	} else {
+		kop(x86.KXORW, quo, quo, quo)
+	}
+	c.middling(t, m, n, f, common, xs...)
 	// quo: the quotient is denormal: floor(log2(num/den)) < emin, both finite
 	a.EI(f.getmant, L, uint8(t), 0, x86.V(num), 4, noMod)
 	a.EI(f.getmant, L, uint8(w), 0, x86.V(den), 4, noMod)
@@ -370,10 +418,8 @@ func (c *compiler) divScale(s0, den, num x86.Vec, f *fmtInfo, want bool) (x86.Ve
 	// exponent fields: far apart, tiny numerators
 	c.biased(t, num, f)
 	c.biased(w, den, f)
-	var d x86.Vec
 	if want {
 		up, down := r.tmp(), r.tmp()
-		d = r.tmp()
 		a.E(f.scalef, L, uint8(up), uint8(s0), k(f.scaleF), noMod)
 		a.E(f.scalef, L, uint8(down), uint8(s0), k(f.minusScale), noMod)
 		a.E(f.mov, L, uint8(d), 0, x86.V(s0), noMod)
@@ -410,6 +456,7 @@ func (c *compiler) divScale(s0, den, num x86.Vec, f *fmtInfo, want bool) (x86.Ve
 		kop(x86.KORW, n, n, m)
 		nan := r.splatConst(f.nan, f.size)
 		a.E(f.mov, L, uint8(d), 0, x86.V(nan), x86.Masked(n))
+		a.Bind(common)
 		return d, 0
 	}
 	// mask: zero operands, or no NaN and (far apart, or quotient denormal and denominator not)
@@ -426,6 +473,7 @@ func (c *compiler) divScale(s0, den, num x86.Vec, f *fmtInfo, want bool) (x86.Ve
 	kop(x86.KORW, quo, quo, n)
 	a.EI(f.class, L, uint8(n), 0, x86.V(num), clZero, noMod)
 	kop(x86.KORW, quo, quo, n)
+	a.Bind(common)
 	return 0, quo
 }
 
