@@ -54,6 +54,16 @@
 // Accesses of all lanes that follow one another look at a mem.Range before the TLB: a piece, of any size, that is contiguous
 // in host memory. It is filled where the TLB is, and gone when that is flushed. Loads in loops prefetch (range.go).
 //
+// # Work-groups
+//
+// Waves of a work-group that can all go on run in one call: at s_barrier the code changes from one to the next (crew.go).
+//
+// # Addresses of each lane
+//
+// Gathers and scatters of global memory are translated all at once while they stay in the access's window, a piece of address
+// space that is contiguous in the host (window.go). A store whose lanes are not consecutive is translated whole before it
+// writes anything. Flat accesses whose lanes all name the LDS are done as such (flat.go).
+//
 // # Tiers
 //
 // Waves of a large function start in the interpreter while another goroutine compiles it, at first without the forms that
