@@ -9,7 +9,8 @@ import (
 	"github.com/pumice-gpu/pumice/engine/ir"
 )
 
-// divisionFunc has the steps of a division on operands that are near 1 in all lanes, or in most of them, or about the border of near.
+// divisionFunc has the steps of a division on operands that are near 1 in all lanes, or in most of them, about the border of near, or far
+// from it.
 func divisionFunc(seed uint64) *ir.Func {
 	r := rand.New(rand.NewPCG(seed, 51))
 	f := &ir.Func{PC: 0x10000, Lanes: []int{32, 64}[r.IntN(2)]}
@@ -30,8 +31,14 @@ func divisionFunc(seed uint64) *ir.Func {
 			sign = one(ir.OpAnd, ir.V32, x, g.c(ir.S32, 0x800fffff))
 			from, width = 767+r.IntN(500), 12
 		}
-		if r.IntN(4) == 0 { // about the border
+		switch r.IntN(4) {
+		case 0: // about the border
 			from -= 8
+		case 1: // all lanes far off
+			from = 1 + r.IntN(230)
+			if kind == ir.F64 {
+				from = 1 + r.IntN(2030)
+			}
 		}
 		e := one(ir.OpAdd, ir.V32, one(ir.OpAnd, ir.V32, lane, g.c(ir.S32, uint64(width-1))), g.c(ir.S32, uint64(from)))
 		shift := uint64(23)
