@@ -38,6 +38,7 @@ type BO struct {
 	host   uint64        // userptr, foreign: address; doorbell: offset in the aperture
 	files  []Segment     // foreign
 	gone   func()        // foreign: told when the last reference is dropped
+	round  uint64        // bytes that RoundVRAM counts on top of Size
 	refs   atomic.Int32
 }
 
@@ -177,12 +178,19 @@ func (b *BO) Get() *BO {
 	return b
 }
 
+// RoundVRAM counts a buffer in VRAM as if its size were a multiple of granule, for as long as it lives; see Device.VRAMRounding. At most once for a buffer.
+func (b *BO) RoundVRAM(granule uint64) {
+	b.round = (b.Size+granule-1)&^(granule-1) - b.Size
+	b.Dev.rounding.Add(b.round)
+}
+
 // Put drops one. The last one frees the memory: no page table may map it any more.
 func (b *BO) Put() {
 	if b.refs.Add(-1) != 0 {
 		return
 	}
 	d := b.Dev
+	d.rounding.Add(-b.round)
 	if b.MmapOffset != 0 {
 		d.vramMu.Lock()
 		delete(d.bos, b.MmapOffset>>pte.PageShift)

@@ -47,12 +47,13 @@ type Device struct {
 	// its profile says has it there; else it is a quarter.
 	SVMBase, SVMSize uint64
 
-	vramMu  sched.Mutex
-	vram    *buddy.Allocator // guarded by vramMu
-	spare   []uint64         // free page-table pages; guarded by vramMu
-	chunks  []buddy.Block    // of the page-table pool; guarded by vramMu
-	offsets uint64           // next mmap offset; guarded by vramMu
-	bos     map[uint64]*BO   // by first page of their mmap offset; guarded by vramMu
+	rounding atomic.Uint64 // see VRAMRounding
+	vramMu   sched.Mutex
+	vram     *buddy.Allocator // guarded by vramMu
+	spare    []uint64         // free page-table pages; guarded by vramMu
+	chunks   []buddy.Block    // of the page-table pool; guarded by vramMu
+	offsets  uint64           // next mmap offset; guarded by vramMu
+	bos      map[uint64]*BO   // by first page of their mmap offset; guarded by vramMu
 
 	slotMu sched.Mutex
 	vmids  uint32       // bit set: in use; guarded by slotMu
@@ -392,6 +393,9 @@ func (d *Device) FreeQueue(id silicon.QueueID) {
 	}
 	delete(d.hqds, id.Slot)
 }
+
+// VRAMRounding is what RoundVRAM has added to the sizes of living buffers.
+func (d *Device) VRAMRounding() uint64 { return d.rounding.Load() }
 
 // VRAMTotal and VRAMFree count bytes; free ones include what page tables may still take.
 func (d *Device) VRAMTotal() uint64 { return d.SVMBase }

@@ -53,6 +53,32 @@ func TestBasics(t *testing.T) {
 	}
 }
 
+// TestAvailableMemoryRounds allocates pages, of which each costs the granule of AVAILABLE_MEMORY.
+func TestAvailableMemoryRounds(t *testing.T) {
+	r := newRig(t, "mi210").acquire()
+	available := func() uint64 {
+		a := kfd.AvailableMemoryArgs{GPUID: r.gpus[0]}
+		must(r, kfd.IocAvailableMemory, &a)
+		return a.Available
+	}
+	before := available()
+	var handles []uint64
+	for _, size := range []uint64{4096, 5 << 20} {
+		a := kfd.AllocMemoryOfGPUArgs{GPUID: r.gpus[0], Size: size, Flags: kfd.AllocVRAM}
+		must(r, kfd.IocAllocMemoryOfGPU, &a)
+		handles = append(handles, a.Handle)
+	}
+	if used := before - available(); used != 2<<20+6<<20 {
+		t.Errorf("%d bytes used", used)
+	}
+	for _, h := range handles {
+		must(r, kfd.IocFreeMemoryOfGPU, &kfd.FreeMemoryOfGPUArgs{Handle: h})
+	}
+	if after := available(); after != before {
+		t.Errorf("%d bytes available, before %d", after, before)
+	}
+}
+
 // TestCopyByDMA goes the whole way: buffers, an SDMA queue, doorbell, copy, fence, trap, event.
 func TestCopyByDMA(t *testing.T) {
 	for _, gpu := range []string{"mi210", "radeonvii", "rx6900xt"} {

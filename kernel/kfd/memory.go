@@ -60,6 +60,9 @@ func (p *process) allocMemory(a *kfd.AllocMemoryOfGPUArgs) error {
 			return unix.EINVAL
 		}
 		b.bo, err = pd.node.dev.NewBO(amdgpu.VRAM, a.Size, a.Flags&kfd.AllocContiguous != 0)
+		if err == nil {
+			b.bo.RoundVRAM(vramGranule)
+		}
 	case kfd.AllocGTT:
 		size := a.Size
 		if a.Flags&kfd.AllocAQLQueueMem != 0 {

@@ -380,7 +380,7 @@ func (p *process) changeXNACK(a *kfd.SetXNACKModeArgs) (changed bool, err error)
 	return changed, nil
 }
 
-// vramGranule is what AVAILABLE_MEMORY rounds down to.
+// vramGranule is what AVAILABLE_MEMORY counts in (VRAM_AVAILABLITY_ALIGN): each allocation is rounded up to it, and the answer down.
 const vramGranule = 2 << 20
 
 // pageTableReserve is VRAM that AVAILABLE_MEMORY does not promise.
@@ -391,7 +391,7 @@ func (p *process) availableMemory(a *kfd.AvailableMemoryArgs) error {
 	if n == nil {
 		return unix.EINVAL
 	}
-	free, reserve := n.dev.VRAMFree(), n.pageTableReserve()
+	free, reserve := n.dev.VRAMFree(), n.pageTableReserve()+n.dev.VRAMRounding()
 	a.Available = 0
 	if free > reserve {
 		a.Available = (free - reserve) &^ (vramGranule - 1)
