@@ -35,9 +35,15 @@ type Memory struct {
 	Mapped bool   // a mapping of virtual memory management, which Free does not free
 
 	Attached bool // memory of another process
+	Signal   bool // a word that streams wait for: host memory that is freed as device memory
 	Shared   bool // shared virtual memory: pages move, and Go code must not touch them
 
 	mem *hsa.Memory
+}
+
+// CoarseGrained reports whether the memory is of a coarse-grained pool: what one agent writes is seen by others only from the end of a kernel on.
+func (m *Memory) CoarseGrained() bool {
+	return m.mem != nil && m.mem.Pool.Flags&hsa.PoolCoarseGrained != 0
 }
 
 // Bytes returns CPU-reachable memory that the runtime allocated as a slice; nil otherwise.

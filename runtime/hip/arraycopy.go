@@ -123,11 +123,11 @@ func (a *API) Memcpy2DToArray(t *Thread, dst uintptr, x, y uint64, src uintptr, 
 	if e != Success {
 		return e
 	}
-	if spitch != 0 && spitch < width {
-		return ErrInvalidValue
-	}
 	if spitch == 0 {
-		spitch = width
+		return ErrInvalidPitchValue
+	}
+	if spitch < width {
+		return ErrInvalidValue
 	}
 	return a.memcpyBox(t, d, side{uint64(src), spitch, spitch * height}, width, height, 1, k, s, async)
 }
@@ -141,11 +141,11 @@ func (a *API) Memcpy2DFromArray(t *Thread, dst uintptr, dpitch uint64, src uintp
 	if e != Success {
 		return e
 	}
-	if dpitch != 0 && dpitch < width {
-		return ErrInvalidValue
-	}
 	if dpitch == 0 {
-		dpitch = width
+		return ErrInvalidPitchValue
+	}
+	if dpitch < width {
+		return ErrInvalidValue
 	}
 	return a.memcpyBox(t, side{uint64(dst), dpitch, dpitch * height}, r, width, height, 1, k, s, async)
 }
@@ -250,12 +250,12 @@ func (a *API) memcpyRows(t *Thread, array uintptr, x, y uint64, mem uintptr, n u
 
 // driverSide is one side of a driver copy, whose memory type chooses among three places.
 func (a *API) driverSide(typ uint32, host, device, array uintptr, pitch, height, x, y, z, width, rows, slices uint64) (side, Error) {
-	arrayType, hostType := uint32(2), uint32(0)
+	hostType := uint32(0)
 	if a.Face > 5 {
-		arrayType, hostType = 10, 1
+		hostType = 1
 	}
 	switch {
-	case typ == arrayType:
+	case typ == a.arrayMemoryType():
 		if array == 0 {
 			return side{}, ErrInvalidValue
 		}

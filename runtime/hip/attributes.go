@@ -85,7 +85,7 @@ var attributes = map[int32]func(p *Props) int32{
 	10010: func(p *Props) int32 { return 0 },                                          // CooperativeMultiDeviceUnmatchedSharedMem
 	10011: func(p *Props) int32 { return p.IsLargeBar },                               // IsLargeBar
 	10012: func(p *Props) int32 { return p.AsicRevision },                             // AsicRevision
-	10013: func(p *Props) int32 { return 0 },                                          // CanUseStreamWaitValue
+	10013: func(p *Props) int32 { return 1 },                                          // CanUseStreamWaitValue
 	10014: func(p *Props) int32 { return p.Images },                                   // ImageSupport
 	10015: func(p *Props) int32 { return p.MultiProcessorCount },                      // PhysicalMultiProcessorCount
 	10016: func(p *Props) int32 { return 1 },                                          // FineGrainSupport

@@ -36,7 +36,7 @@ func (a *API) IpcGetMemHandle(out, p uintptr) Error {
 	}
 	m := a.rt.Find(uint64(p))
 	if m == nil || m.Kind != clr.DeviceMemory || m.Mapped || m.Attached {
-		return ErrInvalidDevicePointer
+		return ErrInvalidValue // HIP 5.2 says InvalidDevicePointer, later ones this
 	}
 	h, err := a.rt.Share(m)
 	if err != nil {

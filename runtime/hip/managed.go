@@ -22,7 +22,7 @@ func (a *API) MallocManaged(t *Thread, out *uintptr, size uint64, flags uint32) 
 	if e != Success {
 		return e
 	}
-	if out == nil || size == 0 || flags != attachGlobal && flags != attachHost && flags != 0 {
+	if out == nil || size == 0 || flags != attachGlobal && flags != attachHost {
 		return ErrInvalidValue
 	}
 	if e := a.refuseUnsafe(t); e != Success {
@@ -30,7 +30,10 @@ func (a *API) MallocManaged(t *Thread, out *uintptr, size uint64, flags uint32) 
 	}
 	m, err := d.AllocManaged(size)
 	if err != nil {
-		return a.fromErr(err)
+		if e := a.fromErr(err); e != ErrInvalidValue {
+			return e
+		}
+		return ErrOutOfMemory // the size is the only argument of the allocation
 	}
 	m.Flags = flags
 	*out = uintptr(m.Ptr)
@@ -142,6 +145,12 @@ const (
 	rangeCoherency    = 100
 )
 
+// Answers of rangeCoherency (hipMemRangeCoherencyMode).
+const (
+	coherencyFine   = 0
+	coherencyCoarse = 1
+)
+
 // RangeQuery is one attribute that is asked for, and where the answer goes.
 type RangeQuery struct {
 	Data uintptr
@@ -161,6 +170,15 @@ func (a *API) MemRangeGetAttributes(list []RangeQuery, p uintptr, size uint64) E
 		if x.Data == 0 || x.Size == 0 || x.Size%4 != 0 || x.Attr != rangeAccessedBy && x.Size != 4 {
 			return ErrInvalidValue
 		}
+	}
+	if m := a.rt.Find(uint64(p)); m != nil && m.Kind != clr.ManagedMemory && len(list) == 1 && list[0].Attr == rangeCoherency {
+		// The one attribute that all memory has: that of its pool, whatever the size, as in AMD's runtime.
+		mode := int32(coherencyFine)
+		if m.CoarseGrained() {
+			mode = coherencyCoarse
+		}
+		*(*int32)(pointer(list[0].Data)) = mode
+		return Success
 	}
 	m, e := a.managedRange(p, size)
 	if e != Success {

@@ -53,6 +53,7 @@ func (a *API) ExtMalloc(t *Thread, out *uintptr, size uint64, flags uint32) Erro
 		}
 		m, err := d.AllocHost(4096, clr.HostMemory, true)
 		if err == nil {
+			m.Signal = true
 			*out = uintptr(m.Ptr)
 		}
 		return a.fromErr(err)
@@ -85,7 +86,7 @@ func (a *API) Free(t *Thread, p uintptr) Error {
 	if m == nil || m.Ptr != uint64(p) || m.Kind == clr.RegisteredMemory || m.Mapped || m.Attached && !a.pooled(m) {
 		return ErrInvalidValue
 	}
-	if m.Kind == clr.HostMemory {
+	if m.Kind == clr.HostMemory && !m.Signal {
 		return ErrInvalidDevicePointer
 	}
 	if mine, e := a.freeGraphMemory(m); mine {
@@ -198,6 +199,9 @@ func (a *API) HostRegister(t *Thread, host uintptr, size uint64, flags uint32) E
 		return e
 	}
 	if m := a.rt.Find(uint64(host)); m != nil {
+		if m.Kind == clr.RegisteredMemory && m.Host == uint64(host) && size <= m.Size {
+			return Success // stays as it was registered first, and is unregistered once, as in AMD's runtime
+		}
 		return ErrHostMemoryAlreadyRegistered
 	}
 	m, err := d.Register(uint64(host), size)
@@ -283,7 +287,7 @@ func (a *API) MemGetInfo(t *Thread, free, total *uint64) Error {
 		return e
 	}
 	if free == nil && total == nil {
-		return ErrInvalidValue
+		return Success
 	}
 	f, n, err := d.Available()
 	if err != nil {
@@ -357,6 +361,14 @@ func (a *API) memoryType(k clr.Kind) uint32 {
 		return five[k]
 	}
 	return six[k]
+}
+
+// arrayMemoryType is hipMemoryTypeArray.
+func (a *API) arrayMemoryType() uint32 {
+	if a.Face <= 5 {
+		return 2
+	}
+	return 10
 }
 
 // PointerGetAttributes describes the memory at an address. Memory unknown to the runtime is an error up to HIP 5, and "unregistered" from 6 on.

@@ -33,6 +33,10 @@ func (a *API) PointerGetAttribute(out uintptr, attr int32, p uintptr) Error {
 	if len(a.devices()) == 0 {
 		return a.noDevice()
 	}
+	if attr == ptrMemoryType && arrayOf(p) != nil {
+		*(*uint32)(pointer(out)) = a.arrayMemoryType()
+		return Success
+	}
 	m := a.rt.Find(uint64(p))
 	if m == nil {
 		return ErrInvalidValue
@@ -43,15 +47,8 @@ func (a *API) PointerGetAttribute(out uintptr, attr int32, p uintptr) Error {
 	}
 	put32 := func(v uint32) { *(*uint32)(pointer(out)) = v }
 	put64 := func(v uint64) { *(*uint64)(pointer(out)) = v }
-	flag := func(v bool) {
-		put32(0)
-		if v {
-			put32(1)
-		}
-	}
+	flag := func(v bool) { *(*bool)(pointer(out)) = v } // one byte, as in AMD's runtime: what is next to it is the program's
 	switch attr {
-	case ptrContext:
-		put64(uint64(ctxOf(int32(m.Device.Index))))
 	case ptrMemoryType:
 		put32(a.memoryType(m.Kind))
 	case ptrDevicePointer:
@@ -62,8 +59,8 @@ func (a *API) PointerGetAttribute(out uintptr, attr int32, p uintptr) Error {
 			return ErrInvalidValue
 		}
 		put64(m.Host + off)
-	case ptrSyncMemops, ptrLegacyIPC, ptrRDMACapable:
-		flag(attr == ptrLegacyIPC && m.Kind == clr.DeviceMemory && !m.Mapped)
+	case ptrSyncMemops:
+		flag(false)
 	case ptrBufferID:
 		put32(uint32(m.ID))
 	case ptrIsManaged:
@@ -73,22 +70,13 @@ func (a *API) PointerGetAttribute(out uintptr, attr int32, p uintptr) Error {
 	case ptrRangeStart:
 		put64(m.Ptr)
 	case ptrRangeSize:
-		put64(m.Size)
+		put32(uint32(m.Size)) // 32 bits in AMD's runtime too
 	case ptrMapped:
 		flag(true)
-	case ptrHandleTypes:
-		put32(handleNone)
-		a.mu.Lock()
-		if x := a.mapped[m]; x != nil {
-			put32(uint32(x.prop.Handles))
-		}
-		a.mu.Unlock()
 	case ptrAccessFlags:
 		put32(3)
-	case ptrMemPool:
-		put64(uint64(a.poolOf(m)))
-	case ptrP2PTokens:
-		return ErrNotSupported
+	case ptrContext, ptrP2PTokens, ptrLegacyIPC, ptrHandleTypes, ptrRDMACapable, ptrMemPool:
+		return ErrNotSupported // as AMD's runtime answers
 	default:
 		return ErrInvalidValue
 	}
@@ -133,16 +121,4 @@ func (a *API) PointerSetAttribute(v uintptr, attr int32, p uintptr) Error {
 	}
 	//fidelity: refused hipPointerSetAttribute: copies of a marked allocation would have to be synchronous
 	return ErrNotSupported
-}
-
-// poolOf returns the handle of the pool that memory is of, 0 if it is no pool's.
-func (a *API) poolOf(m *clr.Memory) uintptr {
-	a.memMu.Lock()
-	defer a.memMu.Unlock()
-	for p := range a.poolSet {
-		if p.used[m.Ptr] != nil {
-			return p.handle
-		}
-	}
-	return 0
 }

@@ -83,7 +83,7 @@ int main() {
     add<<<N / 256, 256>>>(p, 5);
     DO(hipDeviceSynchronize());
     Message m = {};
-    WANT(hipIpcGetMemHandle(&m.mem, host), hipErrorInvalidDevicePointer);
+    WANT(hipIpcGetMemHandle(&m.mem, host), hipErrorInvalidValue);
     WANT(hipIpcGetMemHandle(nullptr, p), hipErrorInvalidValue);
     DO(hipIpcGetMemHandle(&m.mem, p));
     hipEvent_t ev, plain;

@@ -110,6 +110,8 @@ static void words() {
     WANT(hipStreamWriteValue32(s, nullptr, 1, 0), hipErrorInvalidValue);
     DO(hipStreamDestroy(s));
     DO(hipHostFree(w));
+    DO(hipFree(q));
+    WANT(hipFree(q), hipErrorInvalidValue);
     DO(hipFree(p));
 }
 
@@ -120,7 +122,8 @@ static void pointers() {
     DO(hipHostMalloc(&h, 4096, 0));
     void *start = nullptr;
     size_t size = 0;
-    int type = -1, managed = -1;
+    int type = -1;
+    unsigned char managed[2] = {9, 9}; // a flag is a byte, and what is next to it stays
     DO(hipPointerGetAttribute(&start, HIP_POINTER_ATTRIBUTE_RANGE_START_ADDR, d + 10));
     WANT(start == d, 1);
     DO(hipPointerGetAttribute(&size, HIP_POINTER_ATTRIBUTE_RANGE_SIZE, d + 10));
@@ -128,7 +131,34 @@ static void pointers() {
     DO(hipPointerGetAttribute(&type, HIP_POINTER_ATTRIBUTE_MEMORY_TYPE, d));
     WANT(type, hipMemoryTypeDevice);
     DO(hipPointerGetAttribute(&managed, HIP_POINTER_ATTRIBUTE_IS_MANAGED, d));
-    WANT(managed, 0);
+    WANT(managed[0], 0);
+    WANT(managed[1], 9);
+    size = ~(size_t)0 << 32;
+    DO(hipPointerGetAttribute(&size, HIP_POINTER_ATTRIBUTE_RANGE_SIZE, d + 10));
+    WANT(size, (~(size_t)0 << 32) + 1000); // 32 bits of it
+    for (hipPointer_attribute x : {HIP_POINTER_ATTRIBUTE_CONTEXT, HIP_POINTER_ATTRIBUTE_P2P_TOKENS, HIP_POINTER_ATTRIBUTE_IS_LEGACY_HIP_IPC_CAPABLE,
+                                   HIP_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, HIP_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE, HIP_POINTER_ATTRIBUTE_MEMPOOL_HANDLE})
+        WANT(hipPointerGetAttribute(&start, x, d), hipErrorNotSupported);
+    unsigned mode = 9;
+    DO(hipMemRangeGetAttribute(&mode, sizeof mode, hipMemRangeAttributeCoherencyMode, d, 1000));
+    WANT(mode, hipMemRangeCoherencyModeCoarseGrain);
+    DO(hipMemRangeGetAttribute(&mode, sizeof mode, hipMemRangeAttributeCoherencyMode, h, 4096));
+    WANT(mode, hipMemRangeCoherencyModeFineGrain);
+    hipChannelFormatDesc texel = hipCreateChannelDesc<float>();
+    hipArray *array;
+    DO(hipMallocArray(&array, &texel, 16, 16, 0));
+    DO(hipPointerGetAttribute(&type, HIP_POINTER_ATTRIBUTE_MEMORY_TYPE, (hipDeviceptr_t)array));
+    WANT(type, hipMemoryTypeArray);
+    DO(hipFreeArray(array));
+    static char mine[8192];
+    DO(hipHostRegister(mine, 4096, 0));
+    DO(hipHostRegister(mine, 4096, 0)); // what is registered stays so
+    WANT(hipHostRegister(mine, 8192, 0), hipErrorHostMemoryAlreadyRegistered);
+    DO(hipHostUnregister(mine));
+    WANT(hipHostUnregister(mine), hipErrorHostMemoryNotRegistered);
+    int waits = 0;
+    DO(hipDeviceGetAttribute(&waits, hipDeviceAttributeCanUseStreamWaitValue, 0));
+    WANT(waits, 1);
     DO(hipPointerGetAttribute(&start, HIP_POINTER_ATTRIBUTE_HOST_POINTER, (char *)h + 5));
     WANT(start == (char *)h + 5, 1);
     WANT(hipPointerGetAttribute(&start, HIP_POINTER_ATTRIBUTE_DEVICE_POINTER, &start), hipErrorInvalidValue);
