@@ -454,3 +454,18 @@ func TestRenderNode(t *testing.T) {
 		t.Errorf("mmap of a closed buffer: %v", err)
 	}
 }
+
+// TestSVMLimit registers more than the machine has, which could not be resident.
+func TestSVMLimit(t *testing.T) {
+	r := newRig(t, "mi210").acquire()
+	const size = 1 << 40
+	mem, err := unix.Mmap(-1, 0, size, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { _ = unix.Munmap(mem) })
+	h := kfd.SVMArgs{StartAddr: uint64(uintptr(unsafe.Pointer(&mem[0]))), Size: size}
+	if _, err := r.svm(h, attr(kfd.SVMAttrAccess, r.gpus[0])); err != unix.ENOMEM {
+		t.Errorf("%v", err)
+	}
+}

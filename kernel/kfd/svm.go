@@ -277,7 +277,7 @@ func (p *process) svmStore(start, end uint64, attrs []kfd.SVMAttribute) (pieces 
 	defer s.mu.Unlock()
 	s.attrs.SplitAt(start)
 	s.attrs.SplitAt(end)
-	known := []bool{}
+	known, fresh := []bool{}, uint64(0)
 	for g, ok := range s.attrs.Cover(start, end) {
 		old := g.Value
 		if !ok {
@@ -285,6 +285,12 @@ func (p *process) svmStore(start, end uint64, attrs []kfd.SVMAttribute) (pieces 
 		}
 		pieces = append(pieces, svmPiece{g.Start, g.End, old, p.apply(old, attrs)})
 		known = append(known, ok)
+		if !ok {
+			fresh += g.End - g.Start
+		}
+	}
+	if !p.xnack && fresh > 0 && fresh > s.room(fresh) {
+		return nil, unix.ENOMEM // with XNACK off a range is resident
 	}
 	for i, x := range pieces {
 		if known[i] {
@@ -294,6 +300,27 @@ func (p *process) svmStore(start, end uint64, attrs []kfd.SVMAttribute) (pieces 
 		}
 	}
 	return pieces, nil
+}
+
+// room is how many bytes of ranges may be registered yet with XNACK off: memory of the machine without a 64th and 192 MiB (amdgpu_amdkfd_gpuvm_init_mem_limits), less
+// what is registered. Ranges under 2 MiB are let through without counting the others. mu is held.
+//
+// fidelity: approximate SVM system memory limit: other memory of KFD is not counted, nor are ranges under 2 MiB when they are made
+func (s *svmState) room(fresh uint64) uint64 {
+	if fresh < 2<<20 {
+		return fresh
+	}
+	var si unix.Sysinfo_t
+	if err := unix.Sysinfo(&si); err != nil {
+		return fresh
+	}
+	limit := uint64(si.Totalram) * uint64(si.Unit)
+	limit -= limit >> 6
+	limit -= min(limit, 192<<20)
+	for g := range s.attrs.All(0, amdgpu.MaxVA) {
+		limit -= min(limit, g.End-g.Start)
+	}
+	return limit
 }
 
 // apply is the attributes after a call.
