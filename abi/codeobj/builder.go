@@ -2,9 +2,10 @@ package codeobj
 
 import "encoding/binary"
 
-// Builder makes a code object of version 5 from machine code: for the runtime's own kernels, demonstrations and tests, where no compiler is at hand.
+// Builder makes a code object from machine code: for the runtime's own kernels, demonstrations and tests, where no compiler is at hand.
 type Builder struct {
 	Target  Target
+	Version int // 4 or 5; 5 if 0. ROCm before 5.3 refuses 5
 	Kernels []BuiltKernel
 }
 
@@ -57,7 +58,7 @@ func (b *Builder) Bytes() []byte {
 	const dynLen = 6 * 16
 	f := make([]byte, dynOff+dynLen)
 	copy(f, "\x7fELF\x02\x01\x01")
-	f[7], f[8] = osABIHSA, 3
+	f[7], f[8] = osABIHSA, byte(b.version()-2)
 	le.PutUint16(f[16:], etDyn)
 	le.PutUint16(f[18:], emAMDGPU)
 	le.PutUint32(f[20:], 1)
@@ -94,7 +95,11 @@ func (b *Builder) Bytes() []byte {
 		s := f[symOff+i*symSize:]
 		le.PutUint32(s, name)
 		s[4], s[5] = 1<<4|byte(typ), 3
-		le.PutUint16(s[6:], 1)
+		at := uint16(inRodata)
+		if typ == SymFunc {
+			at = inText
+		}
+		le.PutUint16(s[6:], at)
 		le.PutUint64(s[8:], uint64(va))
 		le.PutUint64(s[16:], uint64(size))
 	}
@@ -116,6 +121,90 @@ func (b *Builder) Bytes() []byte {
 		le.PutUint64(f[dynOff+16*i:], uint64(kv[0]))
 		le.PutUint64(f[dynOff+16*i+8:], uint64(kv[1]))
 	}
+	return addSections(f, []builtSection{
+		{},
+		{name: ".note", typ: shtNote, flags: shfAlloc, off: noteOff, n: noteLen, align: 4},
+		{name: ".dynsym", typ: shtDynsym, flags: shfAlloc, off: symOff, n: symLen, align: 8, link: inDynstr, info: 1, entsize: symSize},
+		{name: ".dynstr", typ: shtStrtab, flags: shfAlloc, off: strOff, n: len(str), align: 1},
+		{name: ".hash", typ: shtHash, flags: shfAlloc, off: hashOff, n: hashLen, align: 4, link: inDynsym, entsize: 4},
+		{name: ".rodata", typ: shtProgbits, flags: shfAlloc, off: kdOff, n: n * DescriptorSize, align: DescriptorSize},
+		{name: ".text", typ: shtProgbits, flags: shfAlloc | shfExec, off: codeOff, n: codeLen, align: 4096},
+		{name: ".dynamic", typ: shtDynamic, flags: shfAlloc | shfWrite, off: dynOff, n: dynLen, align: 8, link: inDynstr, entsize: 16},
+	})
+}
+
+// Indices of a built object's sections that others refer to.
+const (
+	inDynsym = 2
+	inDynstr = 3
+	inRodata = 5
+	inText   = 6
+)
+
+// builtSection is a section of a built object. What is loaded has its file offset as address.
+type builtSection struct {
+	name       string
+	typ        uint32
+	flags      uint64
+	off, n     int
+	link, info uint32
+	align      uint64
+	entsize    uint64
+}
+
+// addSections appends a section header table to a file, and what only readers of sections look at: .symtab, which is .dynsym again, and the names. The
+// loader needs none of it, but AMD's clr reads .symtab of every code object without asking whether there is one.
+func addSections(f []byte, sections []builtSection) []byte {
+	le := binary.LittleEndian
+	add := func(s builtSection, data []byte) {
+		for len(f)%8 != 0 {
+			f = append(f, 0)
+		}
+		s.off, s.n = len(f), len(data)
+		f = append(f, data...)
+		sections = append(sections, s)
+	}
+	old := func(i int) []byte { return f[sections[i].off : sections[i].off+sections[i].n] }
+	add(builtSection{name: ".symtab", typ: shtSymtab, link: uint32(len(sections) + 1), info: 1, align: 8, entsize: symSize}, old(inDynsym))
+	add(builtSection{name: ".strtab", typ: shtStrtab, align: 1}, old(inDynstr))
+	var names []byte
+	at := make([]int, len(sections)+1)
+	for i := range at {
+		at[i] = len(names)
+		n := ".shstrtab"
+		if i < len(sections) {
+			n = sections[i].name
+		}
+		names = append(append(names, n...), 0)
+	}
+	add(builtSection{typ: shtStrtab, align: 1}, names)
+	for len(f)%8 != 0 {
+		f = append(f, 0)
+	}
+	table := len(f)
+	f = append(f, make([]byte, len(sections)*shdrSize)...)
+	for i, s := range sections {
+		h := f[table+i*shdrSize:]
+		if s.typ == 0 {
+			continue
+		}
+		le.PutUint32(h, uint32(at[i]))
+		le.PutUint32(h[4:], s.typ)
+		le.PutUint64(h[8:], s.flags)
+		if s.flags&shfAlloc != 0 {
+			le.PutUint64(h[16:], uint64(s.off))
+		}
+		le.PutUint64(h[24:], uint64(s.off))
+		le.PutUint64(h[32:], uint64(s.n))
+		le.PutUint32(h[40:], s.link)
+		le.PutUint32(h[44:], s.info)
+		le.PutUint64(h[48:], s.align)
+		le.PutUint64(h[56:], s.entsize)
+	}
+	le.PutUint64(f[40:], uint64(table))
+	le.PutUint16(f[58:], shdrSize)
+	le.PutUint16(f[60:], uint16(len(sections)))
+	le.PutUint16(f[62:], uint16(len(sections)-1))
 	return f
 }
 
@@ -126,6 +215,13 @@ func (k *BuiltKernel) kernargSize() (n uint32) {
 	return
 }
 
+func (b *Builder) version() int {
+	if b.Version == 4 {
+		return 4
+	}
+	return 5
+}
+
 // metadata writes the MessagePack note.
 func (b *Builder) metadata() []byte {
 	var w packWriter
@@ -133,7 +229,7 @@ func (b *Builder) metadata() []byte {
 	w.str("amdhsa.version")
 	w.arrayLen(2)
 	w.uint(1)
-	w.uint(2)
+	w.uint(uint32(b.version() - 3))
 	w.str("amdhsa.target")
 	w.str(b.Target.Triple())
 	w.str("amdhsa.kernels")

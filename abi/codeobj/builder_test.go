@@ -1,6 +1,10 @@
 package codeobj
 
-import "testing"
+import (
+	"bytes"
+	"debug/elf"
+	"testing"
+)
 
 func TestBuilder(t *testing.T) {
 	tg, _ := ParseTarget("gfx90a")
@@ -35,5 +39,34 @@ func TestBuilder(t *testing.T) {
 	}
 	if n, err := Size(append(raw, 0)); err != nil || n != uint64(len(raw)) {
 		t.Errorf("%d of %d, %v", n, len(raw), err)
+	}
+}
+
+// TestBuilderSections reads a built object as debug/elf does, that is by its section headers.
+func TestBuilderSections(t *testing.T) {
+	tg, _ := ParseTarget("gfx90a")
+	b := Builder{Target: tg, Version: 4, Kernels: []BuiltKernel{{Name: "k", Code: []uint32{0xbf810000}}}}
+	raw := b.Bytes()
+	if o, err := Open(raw); err != nil || o.Version != 4 {
+		t.Fatalf("%v, %+v", err, o)
+	}
+	f, err := elf.NewFile(bytes.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []elf.Symbol{{Name: "k", Section: inText}, {Name: "k.kd", Section: inRodata}}
+	for name, read := range map[string]func() ([]elf.Symbol, error){".symtab": f.Symbols, ".dynsym": f.DynamicSymbols} {
+		got, err := read()
+		if err != nil || len(got) != len(want) {
+			t.Fatalf("%s: %v, %v", name, got, err)
+		}
+		for i, s := range got {
+			if s.Name != want[i].Name || s.Section != want[i].Section || s.Value < f.Sections[s.Section].Addr {
+				t.Errorf("%s: %+v", name, s)
+			}
+		}
+	}
+	if text, err := f.Section(".text").Data(); err != nil || le.Uint32(text) != 0xbf810000 {
+		t.Errorf(".text: % x, %v", text[:4], err)
 	}
 }

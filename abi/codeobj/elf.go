@@ -13,12 +13,18 @@ const (
 	ptLoad        = 1
 	ptDynamic     = 2
 	ptNote        = 4
+	shtProgbits   = 1
 	shtSymtab     = 2
 	shtStrtab     = 3
+	shtHash       = 5
+	shtDynamic    = 6
 	shtNote       = 7
 	shtNobits     = 8
 	shtDynsym     = 11
 	shnUndef      = 0
+	shfWrite      = 1
+	shfAlloc      = 2
+	shfExec       = 4
 	shfCompressed = 0x800
 
 	dtHash     = 4

@@ -2,7 +2,7 @@ package machine
 
 import "github.com/pumice-gpu/pumice/abi/codeobj"
 
-// Saxpy returns a gfx90a code object with one kernel, for a demonstration that needs no compiler:
+// Saxpy returns a gfx90a code object with one kernel, for a demonstration that needs no compiler. It is of version 4, which AMD's 5.2.3 takes too:
 //
 //	__global__ void saxpy(const float *x, float *y, float a, unsigned n) {
 //		unsigned i = blockIdx.x * 256 + threadIdx.x;
@@ -13,7 +13,7 @@ func Saxpy() []byte {
 	if err != nil {
 		panic(err) // it is in the table
 	}
-	b := codeobj.Builder{Target: target, Kernels: []codeobj.BuiltKernel{{
+	b := codeobj.Builder{Target: target, Version: 4, Kernels: []codeobj.BuiltKernel{{
 		Name: "saxpy",
 		Code: []uint32{
 			0xc0060002, 0x00000010, // s_load_dwordx2 s[0:1], s[4:5], 0x10      a, n
