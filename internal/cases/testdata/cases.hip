@@ -1,4 +1,5 @@
 // All cases (those of public reports, and environment.hip) in one program: `cases NAME` runs one. One program, because most of the time that a compilation takes goes to HIP's header.
+#include "built.hip"
 #include "environment.hip"
 #include "issue_chipstar_1103.hip"
 #include "issue_hip_1982.hip"
