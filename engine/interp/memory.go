@@ -308,6 +308,9 @@ func runLoad(m *machine, in *inst) bool {
 		m.gather(regs, int(v.Width)/4)
 		return true
 	}
+	if v.Width == 8 {
+		m.loadQuads(k)
+	}
 	set := m.mask(in.mask)
 	for i, r := range regs {
 		d := m.lanes(r)
@@ -332,6 +335,16 @@ func runLoad(m *machine, in *inst) bool {
 	return true
 }
 
+// loadQuads reads the eight bytes of each lane of k that has them in host memory, into m.quad. A lane's aligned quadword is one access, though its
+// registers are written one after the other: programs hand a flag and a value to each other in one.
+func (m *machine) loadQuads(k uint64) {
+	for ; k != 0; k &= k - 1 {
+		if l := bits.TrailingZeros64(k) & 63; m.kind[l] == toHost {
+			m.quad[l] = *(*uint64)(hostPtr(uint64(m.host[l])))
+		}
+	}
+}
+
 // gather loads all lanes from host memory.
 func (m *machine) gather(regs []ref, words int) {
 	host := m.host[:m.n]
@@ -344,8 +357,8 @@ func (m *machine) gather(regs []ref, words int) {
 	case 2:
 		d0, d1 := m.lanes(regs[0])[:m.n], m.lanes(regs[1])[:m.n]
 		for l, h := range host {
-			p := (*[2]uint32)(hostPtr(uint64(h)))
-			d0[l], d1[l] = p[0], p[1]
+			x := *(*uint64)(hostPtr(uint64(h)))
+			d0[l], d1[l] = uint32(x), uint32(x>>32)
 		}
 	case 4:
 		d0, d1, d2, d3 := m.lanes(regs[0])[:m.n], m.lanes(regs[1])[:m.n], m.lanes(regs[2])[:m.n], m.lanes(regs[3])[:m.n]
@@ -373,6 +386,10 @@ func (m *machine) loadReg(in *inst, k uint64, i int, d *lanes) {
 		var x uint32
 		switch m.kind[l] {
 		case toHost:
+			if v.Width == 8 {
+				d[l] = uint32(m.quad[l] >> (8 * off))
+				continue
+			}
 			p := hostPtr(uint64(m.host[l] + off))
 			switch size {
 			case 4:
@@ -439,9 +456,10 @@ func (m *machine) loadRun(in *inst, a, b []byte) {
 	switch stride {
 	case 2:
 		d0, d1 := m.lanes(regs[0])[:m.n], m.lanes(regs[1])[:m.n]
+		q := unsafe.Slice((*uint64)(unsafe.Pointer(&src[0])), m.n)
 		for l := range d0 {
-			w := s[2*l:][:2]
-			d0[l], d1[l] = w[0], w[1]
+			x := q[l]
+			d0[l], d1[l] = uint32(x), uint32(x>>32)
 		}
 	case 4:
 		d0, d1, d2, d3 := m.lanes(regs[0])[:m.n], m.lanes(regs[1])[:m.n], m.lanes(regs[2])[:m.n], m.lanes(regs[3])[:m.n]
@@ -491,6 +509,8 @@ func runStore(m *machine, in *inst) bool {
 				*(*byte)(p) = byte(m.lanes(data[0])[l])
 			case 2:
 				*(*uint16)(p) = uint16(m.lanes(data[0])[l])
+			case 8:
+				*(*uint64)(p) = uint64(m.lanes(data[0])[l]) | uint64(m.lanes(data[1])[l])<<32
 			default:
 				for i := range w / 4 {
 					*(*uint32)(unsafe.Add(p, i*4)) = m.lanes(data[i])[l]
@@ -541,11 +561,19 @@ func (m *machine) storeRun(in *inst, a, b []byte) {
 	if len(b) > 0 {
 		dst = unsafe.Slice((*byte)(m.temps(0)), m.n*stride*4)
 	}
-	d := unsafe.Slice((*uint32)(unsafe.Pointer(&dst[0])), m.n*stride)
-	for i := range stride {
-		s := m.lanes(data[i])[:m.n]
-		for l := range s {
-			d[l*stride+i] = s[l]
+	if stride == 2 {
+		q := unsafe.Slice((*uint64)(unsafe.Pointer(&dst[0])), m.n)
+		s0, s1 := m.lanes(data[0])[:m.n], m.lanes(data[1])[:m.n]
+		for l := range q {
+			q[l] = uint64(s0[l]) | uint64(s1[l])<<32
+		}
+	} else {
+		d := unsafe.Slice((*uint32)(unsafe.Pointer(&dst[0])), m.n*stride)
+		for i := range stride {
+			s := m.lanes(data[i])[:m.n]
+			for l := range s {
+				d[l*stride+i] = s[l]
+			}
 		}
 	}
 	if len(b) > 0 {

@@ -704,20 +704,33 @@ func (x *access) oneByOne() {
 	c.probe(x86.R13, x86.R9, x86.RDX, x.field, x.slow)
 	a.Bind(known)
 	a.Alu(x86.ADD, 8, x86.R8, x86.R(x86.R9))
+	tmp := func(i int) x86.RM { return x86.MX(rFrame, x86.RCX, 4, tmpData+64*int32(i)) }
 	for i := range ks {
-		tmp := x86.MX(rFrame, x86.RCX, 4, tmpData+64*int32(i))
 		p := x86.M(x86.R8, 4*int32(i))
 		switch {
+		case x.w == 8 && i == 1:
+			// with the first
+		case x.w == 8 && x.store:
+			a.G(x86.MOV, 4, x86.RAX, tmp(0))
+			a.G(x86.MOV, 4, x86.RBX, tmp(1))
+			a.GI8(x86.SHL, 8, x86.R(x86.RBX), 32)
+			a.Alu(x86.OR, 8, x86.RAX, x86.R(x86.RBX))
+			a.GS(x86.MOVS, 8, p, x86.RAX)
+		case x.w == 8:
+			a.G(x86.MOV, 8, x86.RAX, p)
+			a.GS(x86.MOVS, 4, tmp(0), x86.RAX)
+			a.GI8(x86.SHR, 8, x86.R(x86.RAX), 32)
+			a.GS(x86.MOVS, 4, tmp(1), x86.RAX)
 		case x.store:
-			a.G(x86.MOV, 4, x86.RAX, tmp)
+			a.G(x86.MOV, 4, x86.RAX, tmp(i))
 			a.GS(x86.MOVS, int(min(x.w, 4)), p, x86.RAX)
 		case x.w < 4:
 			inst := [...][2]*x86.GInst{1: {x86.MOVZX8, x86.MOVSX8}, 2: {x86.MOVZX16, x86.MOVSX16}}[x.w][b2i(x.v.Sign)]
 			a.G(inst, 4, x86.RAX, p)
-			a.GS(x86.MOVS, 4, tmp, x86.RAX)
+			a.GS(x86.MOVS, 4, tmp(i), x86.RAX)
 		default:
 			a.G(x86.MOV, 4, x86.RAX, p)
-			a.GS(x86.MOVS, 4, tmp, x86.RAX)
+			a.GS(x86.MOVS, 4, tmp(i), x86.RAX)
 		}
 	}
 	a.GV(x86.BLSR, 4, 0, x86.R14, x86.R(x86.R14))

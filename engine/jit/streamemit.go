@@ -403,6 +403,13 @@ func (c *compiler) streamAccess(s *stream, id ir.ID, v *ir.Value, u int) {
 		return
 	}
 	switch {
+	case x.step == 0 && w == 8:
+		// A quadword is one access of the host.
+		t := r.tmp()
+		a.E(x86.VPBROADCASTQ, L, uint8(t), 0, x86.M(x86.R8, 0), noMod)
+		for i, halves := range []uint8{0xa0, 0xf5} {
+			a.EI(x86.VPSHUFD, L, uint8(r.dstEarly(id, i, u)), 0, x86.V(t), halves, noMod)
+		}
 	case x.step == 0:
 		for i := range c.vals[id].comps {
 			d := r.dstEarly(id, i, u)

@@ -113,9 +113,19 @@ func (x *access) outside() {
 func (x *access) gather(next x86.Label) {
 	c, a := x.c, &x.c.a
 	const L = x86.L512
+	if x.w == 8 && c.m.AVX2 {
+		return // nothing gathers quadwords there, and two gathers of dwords would tear them
+	}
 	no := a.NewLabel()
 	x.open(no)
 	x.index(true, no)
+	if x.w == 8 {
+		x.quads()
+		a.Jmp(next)
+		a.Bind(no)
+		x.outside()
+		return
+	}
 	for i, k := range c.vals[x.id].comps {
 		a.X(x86.KANDW, x86.L128, 2, 1, x86.KR(1))
 		a.E(x86.VPXORD, L, 1, 1, x86.V(1), noMod)
@@ -133,6 +143,24 @@ func (x *access) gather(next x86.Label) {
 	a.Jmp(next)
 	a.Bind(no)
 	x.outside()
+}
+
+// quads gathers eight bytes for each lane of k1 from R8 plus the index in zmm0. A lane's quadword is one access of the host: programs hand a flag
+// and a value to each other in one.
+func (x *access) quads() {
+	c, a := x.c, &x.c.a
+	const L = x86.L512
+	a.EI(x86.VEXTRACTI64X4, L, 0, 0, x86.V(2), 1, noMod) // the index of lanes 8 to 15
+	for h, dst := range []uint8{1, 5} {
+		a.XI(x86.KSHIFTRW, x86.L128, 2, 0, x86.KR(1), uint8(8*h))
+		a.E(x86.VPXORD, L, dst, dst, x86.V(x86.Vec(dst)), noMod)
+		a.E(x86.VPGATHERDQ, L, dst, 0, x86.MV(x86.R8, x86.Vec(2*h), 1, 0), x86.Masked(2))
+	}
+	for i, t := range []*[16]uint32{tabLo, tabHi} {
+		a.E(x86.VMOVDQU32, L, 0, 0, c.table(t), noMod)
+		a.E(x86.VPERMI2D, L, 0, 1, x86.V(5), noMod)
+		a.E(x86.VMOVDQU32S, L, 0, 0, x.at(c.vals[x.id].comps[i]), noMod)
+	}
 }
 
 // scatter does a store that is not of consecutive lanes, and goes to done. Wider ones whose lanes are all in the window go on at strips.
@@ -177,11 +205,16 @@ func (x *access) storeByLane(done x86.Label) {
 	c.hostTable(v, table, piece, pieces, mem.Write, false, x.slow)
 	c.gmask(x86.R14, v.Args[2])
 	c.eachLane(func() {
+		next := a.NewLabel()
+		if x.w == 8 {
+			c.laneQuad(x.id, v, table, next)
+		}
 		for i := range pieces {
 			a.G(x86.MOV, 8, x86.R8, x86.MX(rFrame, x86.RCX, 8, table+512*i))
 			c.lane32(x86.RAX, v.Args[3], int(i))
 			a.GS(x86.MOVS, int(piece), x86.M(x86.R8, 0), x86.RAX)
 		}
+		a.Bind(next)
 	})
 	a.Jmp(done)
 }

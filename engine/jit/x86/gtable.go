@@ -51,7 +51,7 @@ var (
 	POPCNT     = gi("popcnt", 0xf3, 1, 0xb8, gRM, 0, gw)
 	ADCX       = gi("adcx", 0x66, 2, 0xf6, gRM, 0, gdq)
 	ADOX       = gi("adox", 0xf3, 2, 0xf6, gRM, 0, gdq)
-	PREFETCHT0 = gi("prefetcht0", 0, 1, 0x18, gM, 1, gdq)
+	PREFETCHT0 = gi("prefetcht0", 0, 1, 0x18, gM, 1, g32) // of a line: no size is meant
 	MOVBE      = gi("movbe", 0, 2, 0xf0, gRM, 0, gw)
 )
 

@@ -214,6 +214,9 @@ func (a *Asm) noteGeneral(i *GInst, size int, reg uint8, rm RM, imm int) {
 	case gMR, gMRI8:
 		text += grm(rm, size) + ", " + gname(reg, size)
 	default:
+		if i == PREFETCHT0 {
+			size = 1
+		}
 		text += grm(rm, size)
 	}
 	if cl {

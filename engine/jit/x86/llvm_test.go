@@ -443,11 +443,14 @@ func generalSample(r *rand.Rand, i *GInst, size int) sample {
 	}
 	m := R(Reg(r.IntN(16)))
 	rm := gname(m.reg, rmSize)
-	if r.IntN(2) == 0 && i != BTREG && i != BTSR && i != BTRR || i == LEA || i == MOVBE || i == CMPXCHG16B {
+	if r.IntN(2) == 0 && i != BTREG && i != BTSR && i != BTRR || i == LEA || i == MOVBE || i == CMPXCHG16B || i == PREFETCHT0 {
 		m = randMem(r, 1)
 		rm = memText(m, rmSize, "")
 		if i == CMPXCHG16B {
 			rm = memText(m, 16, "")
+		}
+		if i == PREFETCHT0 {
+			rm = memText(m, 1, "")
 		}
 	}
 	rn := gname(uint8(reg), size)
