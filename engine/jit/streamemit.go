@@ -67,12 +67,13 @@ func (c *compiler) compileStream(f *ir.Func, x []int, group int, o Options) (p *
 			return nil, err
 		}
 	}
+	// A wave for which a fork goes the other way just ends, if that way has no access: and no fork, for then it is one way of several.
 	quiet := make([]bool, len(s.forks))
 	for i := range quiet {
 		other := make([]bool, i+1)
 		copy(other, decs)
 		other[i] = !other[i]
-		if s.evaluate(f, other) == nil && len(s.access) == 0 {
+		if s.evaluate(f, other) == nil && len(s.access) == 0 && len(s.forks) == i+1 {
 			quiet[i] = true
 		}
 	}
