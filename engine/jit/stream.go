@@ -35,7 +35,7 @@ type stream struct {
 	same   map[scalarKey]ir.ID
 	items  map[uint64]*sval // work-item id registers that are read
 	forks  []fork
-	access []access2
+	access []streamAccess
 	insts  int
 }
 
@@ -64,8 +64,8 @@ type fork struct {
 	branch bool // of uniform control flow, not of a lane mask
 }
 
-// access2 is a memory access of the trace.
-type access2 struct {
+// streamAccess is a memory access of the trace.
+type streamAccess struct {
 	id    ir.ID // the load or store
 	host  ir.ID // its host address
 	step  int64 // bytes from lane to lane
@@ -334,11 +334,11 @@ func (s *stream) decide(all, one ir.ID, branch bool) bool {
 	}
 	n := len(s.forks)
 	want := n >= len(s.decs) || !s.decs[n]
-	holds, else_ := all, one
+	holds, otherwise := all, one
 	if !want {
-		holds, else_ = s.un(ir.OpMNot, ir.S1, one), s.un(ir.OpMNot, ir.S1, all)
+		holds, otherwise = s.un(ir.OpMNot, ir.S1, one), s.un(ir.OpMNot, ir.S1, all)
 	}
-	g := s.put(ir.Value{Op: opGuard, Args: []ir.ID{holds, else_}})
+	g := s.put(ir.Value{Op: opGuard, Args: []ir.ID{holds, otherwise}})
 	s.forks = append(s.forks, fork{guard: g, branch: branch})
 	if all == one {
 		s.known[all] = want

@@ -57,7 +57,7 @@ func (c *compiler) compileStream(f *ir.Func, x []int, group int, o Options) (p *
 	// Which way uniform branches go is not known: the first way that has a form is taken.
 	var decs []bool
 	for try := 0; ; try++ {
-		if err = s.evaluate(f, decs); err == nil && slices.ContainsFunc(s.access, func(a access2) bool { return a.write }) {
+		if err = s.evaluate(f, decs); err == nil && slices.ContainsFunc(s.access, func(a streamAccess) bool { return a.write }) {
 			break
 		}
 		if decs = s.turn(decs); decs == nil || try == 7 {

@@ -39,15 +39,9 @@ func cacheSizes(a *hsa.Agent) (sizes [4]uint32) {
 
 //export hsa_agent_iterate_caches
 func hsa_agent_iterate_caches(agent uint64, f, data unsafe.Pointer) int32 {
-	if rt() == nil {
-		return notInit
-	}
-	a := agents.get(agent)
-	if a == nil {
-		return int32(hsa.StatusInvalidAgent)
-	}
-	if f == nil {
-		return badArg
+	a, st := visited(agent, f)
+	if st != ok {
+		return st
 	}
 	for _, c := range cachesOf(a) {
 		if st := callHandle(f, caches.of(c), data); st != ok {

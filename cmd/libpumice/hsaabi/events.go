@@ -61,18 +61,26 @@ var freedCallbacks struct {
 	of map[*hsa.Memory][]freedCallback // guarded by mu
 }
 
-//export hsa_amd_register_deallocation_callback
-func hsa_amd_register_deallocation_callback(p uintptr, f, data unsafe.Pointer) int32 {
+// calledBack is the memory at p, for a function that wants to hear of its end.
+func calledBack(p uintptr, f unsafe.Pointer) (*hsa.Memory, int32) {
 	r := rt()
 	if r == nil {
-		return notInit
+		return nil, notInit
 	}
 	if p == 0 || f == nil {
-		return badArg
+		return nil, badArg
 	}
-	m := r.Find(uint64(p))
-	if m == nil {
-		return int32(hsa.StatusInvalidAllocation)
+	if m := r.Find(uint64(p)); m != nil {
+		return m, ok
+	}
+	return nil, int32(hsa.StatusInvalidAllocation)
+}
+
+//export hsa_amd_register_deallocation_callback
+func hsa_amd_register_deallocation_callback(p uintptr, f, data unsafe.Pointer) int32 {
+	m, st := calledBack(p, f)
+	if st != ok {
+		return st
 	}
 	c := &freedCallbacks
 	c.mu.Lock()
@@ -86,16 +94,9 @@ func hsa_amd_register_deallocation_callback(p uintptr, f, data unsafe.Pointer) i
 
 //export hsa_amd_deregister_deallocation_callback
 func hsa_amd_deregister_deallocation_callback(p uintptr, f unsafe.Pointer) int32 {
-	r := rt()
-	if r == nil {
-		return notInit
-	}
-	if p == 0 || f == nil {
-		return badArg
-	}
-	m := r.Find(uint64(p))
-	if m == nil {
-		return int32(hsa.StatusInvalidAllocation)
+	m, st := calledBack(p, f)
+	if st != ok {
+		return st
 	}
 	c := &freedCallbacks
 	c.mu.Lock()

@@ -24,17 +24,26 @@ func isaOf(h uint64) (i hsa.ISA, status int32) {
 	return i, ok
 }
 
-//export hsa_agent_iterate_isas
-func hsa_agent_iterate_isas(agent uint64, f, data unsafe.Pointer) int32 {
+// visited is the agent whose parts a function wants to be called with.
+func visited(agent uint64, f unsafe.Pointer) (*hsa.Agent, int32) {
 	if rt() == nil {
-		return notInit
+		return nil, notInit
 	}
 	a := agents.get(agent)
-	if a == nil {
-		return int32(hsa.StatusInvalidAgent)
+	switch {
+	case a == nil:
+		return nil, int32(hsa.StatusInvalidAgent)
+	case f == nil:
+		return nil, badArg
 	}
-	if f == nil {
-		return badArg
+	return a, ok
+}
+
+//export hsa_agent_iterate_isas
+func hsa_agent_iterate_isas(agent uint64, f, data unsafe.Pointer) int32 {
+	a, st := visited(agent, f)
+	if st != ok {
+		return st
 	}
 	if !a.IsGPU() {
 		return ok
