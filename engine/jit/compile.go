@@ -3,6 +3,7 @@ package jit
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/pumice-gpu/pumice/engine/ir"
 	"github.com/pumice-gpu/pumice/engine/jit/avx2"
@@ -42,6 +43,8 @@ type helperInfo struct {
 	span    span      // of an access that looks at a Range, when all lanes are active and follow one another
 	always  bool      // the code cannot do it itself
 	window  int       // of the TLB's, for a global access
+
+	exits *atomic.Uint64 // counts, or nil
 
 	once sync.Once // makes the interpreter's form
 	made any

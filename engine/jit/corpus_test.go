@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"debug/elf"
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -75,38 +74,6 @@ func textSyms(tb testing.TB, e *codeobj.Entry) (text *flat, at []uint64) {
 		}
 	}
 	return &flat{va: s.Addr, b: code}, at
-}
-
-// helperName describes an operation that is left to the helper, for counting.
-func helperName(f *ir.Func, id ir.ID) string {
-	v := f.V(id)
-	s := fmt.Sprintf("%s %s", v.Op, v.Type)
-	switch {
-	case v.Op == ir.OpMFMA:
-		m := v.Aux.(*ir.Matrix)
-		s += fmt.Sprintf(" %dx%dx%d·%d %v*%v+%v gen%d wmma=%v sparse=%v cbsz=%d blgp=%d neg=%d lanes=%d fp=%x", m.M, m.N, m.K, m.Blocks, m.A, m.B, m.C, m.Gen, m.WMMA, m.Sparse, m.CBSZ, m.BLGP, m.Neg, f.Lanes, v.FP)
-	case v.Op.Memory():
-		s += fmt.Sprintf(" space%d width %d", v.Space, v.Width)
-		if v.Op == ir.OpAtomic {
-			s += fmt.Sprintf(" atomic%d %v", v.Atomic, v.Kind)
-		}
-	case v.Op.Float():
-		s += fmt.Sprintf(" %v->%v fp=%x", v.From, v.Kind, v.FP)
-	}
-	if len(v.Args) > 0 {
-		s += " of"
-		for _, a := range v.Args {
-			if a == ir.NoID {
-				s += " -"
-				continue
-			}
-			s += " " + f.V(a).Type.String()
-			if f.V(a).Op == ir.OpConst {
-				s += "c"
-			}
-		}
-	}
-	return s
 }
 
 // TestCorpus compiles the functions of Debian's rocRAND, or of the files that CORPUS names (a glob), all of which must compile: each
@@ -180,7 +147,7 @@ func TestCorpus(t *testing.T) {
 				insts, largest = insts+n, max(largest, n)
 				for id, h := range p.slots {
 					if h != nil && h.always {
-						helpers[helperName(f, ir.ID(id))]++
+						helpers[OpText(f, ir.ID(id))]++
 					}
 				}
 			}

@@ -120,6 +120,13 @@ func (e *Engine) compile(f *ir.Func, quick bool, id uint32) (r any) {
 	if err != nil {
 		return err
 	}
+	if t.Exits != nil {
+		for id, h := range p.slots {
+			if h != nil {
+				h.exits = t.Exits(f, ir.ID(id))
+			}
+		}
+	}
 	ip.quick, ip.hot = quick, hotTimes*int64(insts(f))
 	e.nanos.Add(uint64(time.Since(start)))
 	if p.ID = id; id == 0 && t.Sampler != nil {

@@ -245,12 +245,12 @@ func (m *machine) run(w *wave.Wave, p *installed, b int) (*wave.Wave, ir.Exit) {
 			*slow = 1
 			id := ir.ID(*(*uint32)(unsafe.Add(frame, frameOp)))
 			o := operands{f: p.Func, h: p.slots[id], v: p.Func.V(id), state: w.Base, frame: frame}
-			if DebugHelpers != nil {
-				DebugHelpers[fmt.Sprintf("%s %s %s->%s space=%v w=%d @%d", o.v.Op, o.v.Type, o.v.From, o.v.Kind, o.v.Space, o.v.Width, o.v.PC)]++
-			}
 			if o.h.againAt != 0 && m.refill(&o) {
 				at = p.code.Addr() + uintptr(o.h.againAt)
 				continue
+			}
+			if o.h.exits != nil {
+				o.h.exits.Add(1)
 			}
 			if !o.pure() {
 				if e := m.slow.do(w, &o); e != ir.ExitNone {

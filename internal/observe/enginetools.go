@@ -25,8 +25,8 @@ const (
 
 // Engine attaches the tools that the environment asks for to e.
 func Engine(e engine.Engine, code *CodeMap) error {
-	dump, profile, perf := os.Getenv(DumpVariable), os.Getenv(ProfileVariable), os.Getenv(PerfMapVariable)
-	if dump == "" && profile == "" && perf == "" {
+	dump, profile, perf, exits := os.Getenv(DumpVariable), os.Getenv(ProfileVariable), os.Getenv(PerfMapVariable), os.Getenv(ExitsVariable)
+	if dump == "" && profile == "" && perf == "" && exits == "" {
 		return nil
 	}
 	j, ok := e.(interface{ SetTools(jit.Tools) })
@@ -44,6 +44,13 @@ func Engine(e engine.Engine, code *CodeMap) error {
 		if t.Sampler, err = jit.NewSampler(profile); err != nil {
 			return err
 		}
+	}
+	if exits != "" {
+		x, err := newExitCounters(exits, code)
+		if err != nil {
+			return err
+		}
+		t.Exits = x.site
 	}
 	if dump != "" || profile != "" {
 		d := &dumper{dir: dump, profile: profile, code: code}
