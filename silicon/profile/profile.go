@@ -122,7 +122,7 @@ type Profile struct {
 	SDMA             SDMAEngines
 	Queues           Queues
 	GBAddrConfig     Hex
-	XNACK            bool // retry faults are possible
+	XNACK            bool // a process may choose retry faults (SET_XNACK_MODE), with the driver's default options
 	SRAMECC          bool
 	Firmware         Firmware
 	Notes            string

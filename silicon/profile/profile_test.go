@@ -20,6 +20,10 @@ func TestBuiltIn(t *testing.T) {
 		if p.Name != n {
 			t.Errorf("%s is named %s", n, p.Name)
 		}
+		// A process may choose retry faults where KFD_SUPPORT_XNACK_PER_PROCESS says so; elsewhere the driver's default at boot is off.
+		if chooses := map[string]bool{"gfx90a": true, "gfx942": true, "gfx950": true}; p.XNACK != chooses[p.Target] {
+			t.Errorf("%s: xnack %t", n, p.XNACK)
+		}
 	}
 	for target, cus := range map[string]int{"gfx90a": 104, "gfx906": 60, "gfx900": 64, "gfx1030": 80} {
 		if p, err := Load(target); err != nil || p.Shape.CUs != cus {
