@@ -41,6 +41,8 @@ type machine struct {
 
 	sampler *Sampler // nil without one
 	page    int      // its page for this machine
+
+	op operands // what is being done in Go; here, so that no exit allocates
 }
 
 // slowPath does the operations that need memory or the wave's environment.
@@ -238,14 +240,16 @@ func (m *machine) run(w *wave.Wave, p *installed, b int) (*wave.Wave, ir.Exit) {
 			return w, ir.ExitFuel
 		case retWindow:
 			id := ir.ID(*(*uint32)(unsafe.Add(frame, frameOp)))
-			o := operands{f: p.Func, h: p.slots[id], v: p.Func.V(id), state: w.Base, frame: frame}
-			m.moveWindow(&o)
+			o := &m.op
+			*o = operands{f: p.Func, h: p.slots[id], v: p.Func.V(id), state: w.Base, frame: frame}
+			m.moveWindow(o)
 			at = p.code.Addr() + uintptr(o.h.againAt)
 		case retHelper:
 			*slow = 1
 			id := ir.ID(*(*uint32)(unsafe.Add(frame, frameOp)))
-			o := operands{f: p.Func, h: p.slots[id], v: p.Func.V(id), state: w.Base, frame: frame}
-			if o.h.againAt != 0 && m.refill(&o) {
+			o := &m.op
+			*o = operands{f: p.Func, h: p.slots[id], v: p.Func.V(id), state: w.Base, frame: frame}
+			if o.h.againAt != 0 && m.refill(o) {
 				at = p.code.Addr() + uintptr(o.h.againAt)
 				continue
 			}
@@ -253,7 +257,7 @@ func (m *machine) run(w *wave.Wave, p *installed, b int) (*wave.Wave, ir.Exit) {
 				o.h.exits.Add(1)
 			}
 			if !o.pure() {
-				if e := m.slow.do(w, &o); e != ir.ExitNone {
+				if e := m.slow.do(w, o); e != ir.ExitNone {
 					w.PC = p.Func.PC + uint64(int64(int32(o.v.PC)))
 					return w, e
 				}
