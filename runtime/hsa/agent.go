@@ -35,9 +35,9 @@ type Agent struct {
 	hz        uint64        // set by clockOnce
 
 	mu        sync.Mutex
-	sdma      [2]*sdmaQueue // host to device (and device to device), device to host; guarded by mu
-	utility   *Queue        // guarded by mu
-	codeFreed bool          // an address may hold code again, other than caches think; guarded by mu
+	sdma      map[int]*sdmaQueue // by direction, or sdmaByEngine plus an engine's number; guarded by mu
+	utility   *Queue             // guarded by mu
+	codeFreed bool               // an address may hold code again, other than caches think; guarded by mu
 
 	coopMu sync.Mutex
 	coop   *Queue // guarded by coopMu

@@ -433,7 +433,8 @@ const (
 type SamplerDesc struct {
 	Normalized bool
 	Linear     bool
-	Mode       AddressMode
+	Mode       AddressMode     // of every dimension, unless Modes says otherwise
+	Modes      *[3]AddressMode // one for each dimension
 }
 
 // DescribeSampler fills a sampler object.
@@ -442,19 +443,26 @@ func (a *Agent) DescribeSampler(d SamplerDesc, out *[SamplerWords]uint32) error 
 	if gen == 0 {
 		return fail("ext_sampler_create", StatusInvalidAgent, "%s has no texture units", a.Name)
 	}
-	var clamp uint32
-	switch d.Mode {
-	case AddressClampToEdge:
-		clamp = 2
-	case AddressClampToBorder:
-		clamp = 6
-	case AddressUndefined, AddressRepeat:
-	case AddressMirroredRepeat:
-		clamp = 1
-	default:
-		return fail("ext_sampler_create", StatusInvalidArgument, "addressing mode %d", d.Mode)
+	modes := [3]AddressMode{d.Mode, d.Mode, d.Mode}
+	if d.Modes != nil {
+		modes = *d.Modes
 	}
-	*out = [SamplerWords]uint32{0: clamp | clamp<<3 | clamp<<6, 1: 0xfff << 12}
+	*out = [SamplerWords]uint32{1: 0xfff << 12}
+	for i, m := range modes {
+		var clamp uint32
+		switch m {
+		case AddressClampToEdge:
+			clamp = 2
+		case AddressClampToBorder:
+			clamp = 6
+		case AddressUndefined, AddressRepeat:
+		case AddressMirroredRepeat:
+			clamp = 1
+		default:
+			return fail("ext_sampler_create", StatusInvalidArgument, "addressing mode %d", m)
+		}
+		out[0] |= clamp << (3 * i)
+	}
 	if gen >= 12 {
 		out[1] = 0xfff << 13
 	}

@@ -83,6 +83,7 @@ type Runtime struct {
 	executables sync.Map // *Executable to true
 	onFault     atomic.Pointer[func(Fault) bool]
 	vmem        vmem
+	interops    interops
 
 	mu     sync.Mutex
 	queues map[*Queue]bool // guarded by mu

@@ -20,10 +20,11 @@ const (
 	sdmaPiece = 0x3fffe0
 )
 
-// Directions for Agent.sdma.
+// Keys of Agent.sdma.
 const (
-	sdmaIn  = 0 // host to device, and between devices
-	sdmaOut = 1 // device to host
+	sdmaIn       = 0 // host to device, and between devices
+	sdmaOut      = 1 // device to host
+	sdmaByEngine = 2 // and those after it: a queue on one engine
 )
 
 type sdmaQueue struct {
@@ -39,7 +40,7 @@ type sdmaQueue struct {
 	dead bool   // guarded by mu
 }
 
-func (a *Agent) newSDMA() (_ *sdmaQueue, err error) {
+func (a *Agent) newSDMA(key int) (_ *sdmaQueue, err error) {
 	r := a.rt
 	s := &sdmaQueue{rt: r}
 	defer func() {
@@ -54,7 +55,11 @@ func (a *Agent) newSDMA() (_ *sdmaQueue, err error) {
 		return nil, wrap("sdma", err)
 	}
 	s.rptr, s.wptr = (*uint64)(hostPointer(s.ptrs.VA)), (*uint64)(hostPointer(s.ptrs.VA+64))
-	s.kq, err = r.kfd.CreateQueue(a.Node.ID, hsakmt.QueueConfig{Type: kfd.QueueTypeSDMA, Ring: s.ring.VA, RingSize: sdmaRing, ReadPointer: s.ptrs.VA, WritePointer: s.ptrs.VA + 64})
+	cfg := hsakmt.QueueConfig{Type: kfd.QueueTypeSDMA, Ring: s.ring.VA, RingSize: sdmaRing, ReadPointer: s.ptrs.VA, WritePointer: s.ptrs.VA + 64}
+	if key >= sdmaByEngine {
+		cfg.Type, cfg.SDMAEngine = kfd.QueueTypeSDMAByEngID, uint32(key-sdmaByEngine)
+	}
+	s.kq, err = r.kfd.CreateQueue(a.Node.ID, cfg)
 	if err != nil {
 		return nil, wrap("sdma", err)
 	}
@@ -81,22 +86,25 @@ func (a *Agent) closeSDMA() {
 			s.dead = true
 			s.mu.Unlock()
 			s.free()
-			a.sdma[i] = nil
+			delete(a.sdma, i)
 		}
 	}
 }
 
-func (a *Agent) sdmaQueue(dir int) (*sdmaQueue, error) {
+func (a *Agent) sdmaQueue(key int) (*sdmaQueue, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.sdma[dir] == nil {
-		s, err := a.newSDMA()
+	if a.sdma[key] == nil {
+		s, err := a.newSDMA(key)
 		if err != nil {
 			return nil, err
 		}
-		a.sdma[dir] = s
+		if a.sdma == nil {
+			a.sdma = map[int]*sdmaQueue{}
+		}
+		a.sdma[key] = s
 	}
-	return a.sdma[dir], nil
+	return a.sdma[key], nil
 }
 
 // submit writes packets, which must be fewer than half the ring, and rings the doorbell.
@@ -138,9 +146,27 @@ func (s *sdmaQueue) submit(w []uint32) error {
 	return nil
 }
 
+// idle reports whether the engine has read all packets.
+func (s *sdmaQueue) idle() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return atomic.LoadUint64(s.rptr) >= s.next
+}
+
 // CopyAsync copies size bytes between addresses that agent a reaches, after deps are all 0, and then subtracts 1 from done. Without deps the
 // copy starts at once. toHost picks the engine that is kept for copies to the host.
 func (a *Agent) CopyAsync(dst, src, size uint64, toHost bool, deps []*Signal, done *Signal) error {
+	return a.copyAsync(dst, src, size, direction(toHost), deps, done)
+}
+
+func direction(toHost bool) int {
+	if toHost {
+		return sdmaOut
+	}
+	return sdmaIn
+}
+
+func (a *Agent) copyAsync(dst, src, size uint64, key int, deps []*Signal, done *Signal) error {
 	p := sdmaPackets{major: a.Target.Proc.Major}
 	p.begin(deps, done)
 	for off := uint64(0); off < size; {
@@ -149,7 +175,7 @@ func (a *Agent) CopyAsync(dst, src, size uint64, toHost bool, deps []*Signal, do
 		off += n
 	}
 	p.end(done)
-	return a.submitSDMA(&p, toHost)
+	return a.submitSDMA(&p, key)
 }
 
 // FillAsync stores count 32-bit words of the value at dst, after deps are all 0, and then subtracts 1 from done.
@@ -163,17 +189,13 @@ func (a *Agent) FillAsync(dst uint64, value uint32, count uint64, deps []*Signal
 		left -= n
 	}
 	p.end(done)
-	return a.submitSDMA(&p, false)
+	return a.submitSDMA(&p, sdmaIn)
 }
 
 // submitSDMA hands packets over, in portions when they are many. Portions of different copies may interleave, which is harmless: each is a whole
 // number of packets, and completion comes last.
-func (a *Agent) submitSDMA(p *sdmaPackets, toHost bool) error {
-	dir := sdmaIn
-	if toHost {
-		dir = sdmaOut
-	}
-	s, err := a.sdmaQueue(dir)
+func (a *Agent) submitSDMA(p *sdmaPackets, key int) error {
+	s, err := a.sdmaQueue(key)
 	if err != nil {
 		return err
 	}

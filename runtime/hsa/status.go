@@ -54,6 +54,7 @@ const (
 	StatusCUMaskReduced           Status = 44
 	StatusOutOfRegisters          Status = 45
 	StatusResourceBusy            Status = 46
+	StatusNotSupported            Status = 47
 
 	StatusImageFormatUnsupported       Status = 0x3000
 	StatusImageSizeUnsupported         Status = 0x3001
@@ -109,6 +110,7 @@ var statusText = map[Status][2]string{
 	StatusCUMaskReduced:           {"HSA_STATUS_CU_MASK_REDUCED", "The CU mask was successfully set but the mask attempted to enable a CU which was disabled for the process. CUs disabled for the process remain disabled."},
 	StatusOutOfRegisters:          {"HSA_STATUS_ERROR_OUT_OF_REGISTERS", "Exceeded number of VGPRs available on this agent."},
 	StatusResourceBusy:            {"HSA_STATUS_ERROR_RESOURCE_BUSY", "The resource is busy or temporarily unavailable."},
+	StatusNotSupported:            {"HSA_STATUS_ERROR_NOT_SUPPORTED", "The request is not supported."},
 }
 
 // String returns the name of the status in hsa.h.

@@ -177,6 +177,9 @@ func hsa_agent_get_info(agent uint64, attr int32, p uintptr) int32 {
 	case 0x300c:
 		return put(p, onGPU(256))
 	}
+	if gpu {
+		return agentInfo6(a, attr, p)
+	}
 	return badArg
 }
 

@@ -1,15 +1,12 @@
 // Package hsaabi is the C face of runtime/hsa: hsa.h and AMD's extensions, under their C names. libhsa-runtime64.so.1, a C stub, looks them up here when a
 // program first calls one.
-// What it does not have is answered by the stub with HSA_STATUS_ERROR: the finalizer of HSAIL, moving memory between pools,
-// and interop with the handles of other drivers.
+// What it does not have is answered by the stub with HSA_STATUS_ERROR: the finalizer of HSAIL, and moving memory between pools.
 //
 // Start says what stands behind; a main package sets it before anything can call.
 //
 // fidelity: refused hsa_ext_program_*: there is no finalizer, as with ROCr
 //
 // fidelity: refused hsa_amd_memory_migrate, hsa_amd_memory_pool_can_migrate, hsa_executable_load_program_code_object: as with ROCr, which has never done them
-//
-// fidelity: refused hsa_amd_interop_map_buffer: memory of graphics drivers
 //
 // Handles are numbers of tables here, but for queues and signals, which programs look into: their handles are the addresses of the amd_queue_t and amd_signal_t records.
 package hsaabi
@@ -234,8 +231,16 @@ func hsa_system_get_info(attr int32, p uintptr) int32 {
 		return put(p, b)
 	case 0x200:
 		return put(p, static("pumice"))
+	case 0x203: // HSA_AMD_SYSTEM_INFO_MWAITX_ENABLED
+		return put(p, false)
 	case 0x204, 0x205: // DMA-BUF, virtual memory management
 		return put(p, true)
+	case 0x206: // HSA_AMD_SYSTEM_INFO_XNACK_ENABLED
+		return put(p, rt().XNACK())
+	case 0x207: // the version of hsa_ext_amd.h
+		return put(p, uint16(1))
+	case 0x208:
+		return put(p, uint16(11))
 	case 0x201: // HSA_AMD_SYSTEM_INFO_SVM_SUPPORTED
 		return put(p, rt().SVMSupported())
 	case 0x202: // HSA_AMD_SYSTEM_INFO_SVM_ACCESSIBLE_BY_DEFAULT

@@ -242,11 +242,17 @@ func hsa_ext_sampler_create(agent uint64, d uintptr, out *uint64) int32 {
 		return badArg
 	}
 	x := (*samplerDescriptor)(ptr(uint64(d)))
-	if x.coordinates > 1 || x.filter > 1 {
+	m := hsa.AddressMode(x.address)
+	return newSampler(a, x.coordinates, x.filter, [3]hsa.AddressMode{m, m, m}, out)
+}
+
+// newSampler fills a sampler object.
+func newSampler(a *hsa.Agent, coordinates, filter uint32, modes [3]hsa.AddressMode, out *uint64) int32 {
+	if coordinates > 1 || filter > 1 {
 		return badArg
 	}
 	var words [hsa.SamplerWords]uint32
-	if err := a.DescribeSampler(hsa.SamplerDesc{Normalized: x.coordinates == 1, Linear: x.filter == 1, Mode: hsa.AddressMode(x.address)}, &words); err != nil {
+	if err := a.DescribeSampler(hsa.SamplerDesc{Normalized: coordinates == 1, Linear: filter == 1, Modes: &modes}, &words); err != nil {
 		return code(err)
 	}
 	s, err := slot()
@@ -257,6 +263,24 @@ func hsa_ext_sampler_create(agent uint64, d uintptr, out *uint64) int32 {
 	samplers.Store(s, true)
 	*out = s
 	return ok
+}
+
+// hsa_ext_sampler_create_v2 is that of ROCr 6.4: an addressing mode for each dimension.
+//
+//export hsa_ext_sampler_create_v2
+func hsa_ext_sampler_create_v2(agent uint64, d uintptr, out *uint64) int32 {
+	if rt() == nil {
+		return notInit
+	}
+	a := agents.get(agent)
+	if a == nil {
+		return int32(hsa.StatusInvalidAgent)
+	}
+	if d == 0 || out == nil {
+		return badArg
+	}
+	x := (*[5]uint32)(ptr(uint64(d)))
+	return newSampler(a, x[0], x[1], [3]hsa.AddressMode{hsa.AddressMode(x[2]), hsa.AddressMode(x[3]), hsa.AddressMode(x[4])}, out)
 }
 
 //export hsa_ext_sampler_destroy
