@@ -6,6 +6,7 @@ import (
 	"github.com/pumice-gpu/pumice/abi/aql"
 	"github.com/pumice-gpu/pumice/abi/ih"
 	"github.com/pumice-gpu/pumice/engine/isa"
+	"github.com/pumice-gpu/pumice/engine/lift"
 	"github.com/pumice-gpu/pumice/engine/mem"
 	"github.com/pumice-gpu/pumice/engine/wave"
 )
@@ -147,6 +148,8 @@ func (g *group) HWReg(w *wave.Wave, id uint32) uint32 {
 	k := g.k
 	d := k.q.dev
 	switch id {
+	case lift.HWWaveInGroup:
+		return uint32(w.Index)
 	case hwMode:
 		return w.S[isa.SRegMODE]
 	case hwStatus:

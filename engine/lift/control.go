@@ -11,6 +11,7 @@ import (
 var (
 	errNoMeaning = errors.New("not implemented")
 	errReserved  = errors.New("reserved on this processor")
+	errLoadTr    = errors.New("in wave64: not implemented")
 )
 
 // What a rule does to control flow, for discovery.
@@ -62,6 +63,10 @@ func addControlRules(r map[string]rule) {
 		pc := c.opx(ir.OpAnd, ir.S64, c.reg64(&c.src[0], false), c.c(ir.S64, ^uint64(3)))
 		if len(args) > 0 { // rfe: leaves the trap handler
 			st := c.opx(ir.OpAnd, ir.S32, c.sget(isa.SRegSTATUS), c.c32(^uint32(1<<5)))
+			if args[0] == "restore" {
+				atc := c.opx(ir.OpShl, ir.S32, c.opx(ir.OpAnd, ir.S32, c.reg(&c.src[1], 0, false), c.c32(1)), c.c32(statusInstATC))
+				st = c.opx(ir.OpOr, ir.S32, c.opx(ir.OpAnd, ir.S32, st, c.c32(^uint32(1<<statusInstATC))), atc)
+			}
 			c.out = append(c.out, write{kind: writeS, reg: isa.SRegSTATUS, x: st})
 		}
 		c.indirect(pc)
@@ -104,6 +109,10 @@ func addControlRules(r map[string]rule) {
 			n = 1
 		}
 		c.store(&c.dst[0], c.raw(ir.Value{Op: ir.OpTime, Type: ir.S64, Imm: n}), isa.B64, 0)
+		return nil
+	}
+	r["waveid"] = func(c *ictx, _ []string) error {
+		c.store(&c.dst[0], c.raw(ir.Value{Op: ir.OpHWGet, Type: ir.S32, Imm: HWWaveInGroup}), isa.B32, 0)
 		return nil
 	}
 	r["sethalt"] = func(c *ictx, _ []string) error {
@@ -152,15 +161,26 @@ func branchRule(c *ictx, args []string) error {
 	default:
 		return errReserved
 	}
+	if not {
+		cond = c.opx(ir.OpMNot, ir.S1, cond)
+	}
+	c.branchIf(cond)
+	return nil
+}
+
+// branchIf ends the block with a branch to the instruction's target on cond.
+func (c *ictx) branchIf(cond ir.ID) {
+	not := false
 	if c.isOp(cond, ir.OpMNot) {
-		cond, not = c.v(cond).Args[0], !not
+		cond, not = c.v(cond).Args[0], true
 	}
 	then, ok1 := c.at.blockAt(c.target())
 	els, ok2 := c.at.blockAt(c.next)
 	if !ok1 || !ok2 {
 		// The walk stopped at its bound before one of the targets.
+		c.out = c.out[:0]
 		c.exit(c.b, ir.ExitFetch, 0, c.pc)
-		return nil
+		return
 	}
 	if not {
 		then, els = els, then
@@ -171,10 +191,9 @@ func branchRule(c *ictx, args []string) error {
 			then = els
 		}
 		c.b.Term = ir.Term{Kind: ir.TermJump, Cond: ir.NoID, Then: then, Next: c.f.Blocks[then].PC, PC: c.pc}
-		return nil
+		return
 	}
 	c.b.Term = ir.Term{Kind: ir.TermBranch, Cond: cond, Then: then, Else: els, Next: c.next, PC: c.pc}
-	return nil
 }
 
 // leaveRule is an instruction that gives the wave away.
@@ -233,6 +252,9 @@ const (
 	hwXnackMask    = 22
 	hwShaderCycles = 29
 )
+
+// HWWaveInGroup is the number of a wave in its work-group, asked for as if it were a hardware register (s_get_waveid_in_workgroup).
+const HWWaveInGroup = 0x100
 
 // hwread reads hardware register id.
 func (c *ictx) hwread(id uint32) ir.ID {

@@ -31,11 +31,14 @@ package lift
 
 // What has no line in sem/ stops the wave with its name, should it be reached.
 //
-//fidelity: refused isa-images: image_load_pck and image_store_pck (texels without conversion), image_gather4h, image_get_lod, image_msaa_load, image_bvh_intersect_ray, and typed buffer loads to LDS
+//fidelity: refused isa-images: image_load_pck and image_store_pck (texels without conversion), image_gather4h, image_get_lod, image_msaa_load, image_bvh_intersect_ray
 //fidelity: refused isa-gds: the global data share (DS instructions with the gds bit, other than ds_gws_*) is not modelled
-//fidelity: refused isa-ds-rare: ds_condxchg32 (no public meaning), ds_ordered_count, ds_bvh_stack
+//fidelity: refused isa-ordered-count: ds_ordered_count waits for waves in the order of their launch, which only dispatches of graphics drivers with ORDERED_APPEND have
+//fidelity: refused isa-gs-registers: ds_add_gs_reg_rtn, ds_sub_gs_reg_rtn and global_atomic_ordered_add_b64 use registers of the geometry engine
+//fidelity: refused isa-bvh-stack: ds_bvh_stack_rtn_b32
 //fidelity: refused isa-interp: v_interp, lds_param_load and exports belong to graphics
-//fidelity: refused isa-scalar-buffer-store: s_buffer_store, s_buffer_atomic, s_scratch_*
+//fidelity: refused isa-screen-partition: v_screen_partition_4se_b32 belongs to graphics; its table is not in the manuals
+//fidelity: refused isa-ld-scale: a v_mfma_ld_scale_b32 that no scaled MFMA follows
 //fidelity: approximate isa-dot2-half: v_dot2_f16_f16, v_dot2_bf16_bf16 and v_dot4_f32_* are chains of fused operations
 //fidelity: approximate isa-cvt-pk-u8: v_cvt_pk_u8_f32 truncates
 //fidelity: approximate isa-s-max-scc: SCC of s_max is set only when src0 is greater, as recorded on RDNA3, on every generation

@@ -18,6 +18,7 @@ import (
 	"github.com/pumice-gpu/pumice/engine/interp"
 	"github.com/pumice-gpu/pumice/engine/ir"
 	"github.com/pumice-gpu/pumice/engine/isa"
+	"github.com/pumice-gpu/pumice/engine/jit"
 	"github.com/pumice-gpu/pumice/engine/lift"
 	"github.com/pumice-gpu/pumice/engine/mem"
 	"github.com/pumice-gpu/pumice/engine/wave"
@@ -78,7 +79,7 @@ const (
 	ldsSize   = 0x4000
 )
 
-var eng = interp.New()
+var eng engine.Engine = interp.New()
 
 func newMachine(t testing.TB, cpu string, lanes int) *machine {
 	a := newArena(t, 0x140000)
@@ -351,6 +352,18 @@ func TestExec(t *testing.T) {
 	for _, v := range all {
 		t.Run(v.pos+"/"+v.cpu, func(t *testing.T) { v.check(t) })
 	}
+}
+
+// TestExecCompiled runs them on the compiler.
+func TestExecCompiled(t *testing.T) {
+	j, err := jit.New()
+	if err != nil {
+		t.Skip(err)
+	}
+	old := eng
+	eng = j
+	defer func() { eng = old }()
+	TestExec(t)
 }
 
 func (v *vector) check(t *testing.T) {

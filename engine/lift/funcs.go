@@ -400,6 +400,8 @@ func init() {
 	addLaneRules(rules)
 	addMatrixRules(rules)
 	addRelativeRules(rules)
+	addForkRules(rules)
+	addBlockRules(rules)
 	addImageRules(rules)
 	addScaledRules(rules)
 	scaledFns(funcs)

@@ -201,9 +201,6 @@ func (c *ictx) format(what string, store bool) error {
 	if err != nil {
 		return err
 	}
-	if c.in.LDS {
-		return errNoMeaning
-	}
 	comps := len(strings.TrimSuffix(what, "_hi"))
 	m := &ir.Image{Gen: c.imageGen(), DMask: 1<<comps - 1, D16: strings.Contains(c.op.Name, "d16"), High: strings.HasSuffix(what, "_hi")}
 	m.Broadcast = m.Gen >= 12
@@ -232,6 +229,13 @@ func (c *ictx) format(what string, store bool) error {
 	}
 	v.Type, v.N = ir.T, uint8(n)
 	x := c.raw(v, args...)
+	if c.in.LDS || c.op.Name == "buffer_load_lds_format_x" {
+		if n != 1 {
+			return errOperand
+		}
+		c.toLDS(2, []ir.ID{c.opi(ir.OpElem, ir.V32, 0, x)})
+		return nil
+	}
 	if m.D16 && n == 1 && comps == 1 {
 		t := memType{bytes: 2, d16: true, high: m.High}
 		c.loaded(&c.in.Dst[0], t, []ir.ID{c.opi(ir.OpElem, ir.V32, 0, x)})

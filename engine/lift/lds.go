@@ -101,6 +101,8 @@ func addLDSRules(r map[string]rule) {
 		return c.atomic1(c.ldsAddress(c.ldsOffset()), k.op, k.kind, t, data, data2, ret, c.dataOperand(true))
 	}
 	r["ds_src2"] = src2Rule
+	r["ds_condxchg"] = condxchgRule
+	r["lds_direct"] = ldsDirectRule
 	r["ds_swap2"] = func(c *ictx, args []string) error {
 		t, o, p, d := memTypes[args[0]], c.dataOperand(false), c.vgprOperand("data1"), c.dataOperand(true)
 		if o == nil || p == nil || d == nil {
@@ -220,6 +222,58 @@ func src2Rule(c *ictx, args []string) error {
 		return nil
 	}
 	return c.atomic1(at(first), k.op, k.kind, t, c.gather(data), ir.NoID, false, nil)
+}
+
+// condxchgRule is ds_condxchg32_rtn_b64: of each half of an aligned quadword, the old value is returned and, when bit 31 of the
+// data is set, the other 31 bits of the data are written (RDNA 3 and CDNA 3 manuals).
+func condxchgRule(c *ictx, _ []string) error {
+	o, d := c.dataOperand(false), c.dataOperand(true)
+	if o == nil || d == nil {
+		return errOperand
+	}
+	a := c.ldsAddress(0)
+	a.off = c.op2(ir.OpAnd, c.op2(ir.OpAdd, a.off, c.c32(c.ldsOffset())), c.c32(0xfff8))
+	old := c.load(a, 8, false)
+	for i := range 2 {
+		x := c.reg(o, i, false)
+		a.imm = int32(4 * i)
+		set := c.pure(ir.Value{Op: ir.OpICmp, Type: ir.M, Pred: ir.SLT}, x, c.c32(0))
+		at := a
+		at.mask = c.opx(ir.OpMAnd, ir.M, a.mask, set)
+		c.store1(at, 4, []ir.ID{c.op2(ir.OpAnd, x, c.c32(0x7fffffff))})
+	}
+	c.setRegs(d, 0, old)
+	return nil
+}
+
+// ldsDirectRule is lds_direct_load: the value at M0[15:0], of the type in M0[18:16], for all lanes of a quad that has an active one
+// (RDNA 3.5 manual, "LDS Direct Load").
+func ldsDirectRule(c *ictx, _ []string) error {
+	o := c.dataOperand(true)
+	if o == nil {
+		return errOperand
+	}
+	m0 := c.sget(isa.SRegM0)
+	t := c.maskScalar()
+	quads := c.opx(ir.OpMToS, t, c.exec())
+	ones := c.c(t, 0x1111111111111111)
+	any := quads
+	for i := uint32(1); i < 4; i++ {
+		any = c.opx(ir.OpOr, t, any, c.opx(ir.OpLShr, t, quads, c.c32(i)))
+	}
+	mask := c.opx(ir.OpSToM, ir.M, c.opx(ir.OpMul, t, c.opx(ir.OpAnd, t, any, ones), c.c(t, 15)))
+	a := address{space: ir.LDS, base: ir.NoID, off: c.perLane(c.opx(ir.OpAnd, ir.S32, m0, c.c32(0xfffc))), mask: mask}
+	x := c.load(a, 4, false)[0]
+	kind := c.opx(ir.OpAnd, ir.S32, c.opx(ir.OpLShr, ir.S32, m0, c.c32(16)), c.c32(7))
+	y := x
+	for n, bits := range []uint64{8, 16, 32, 32, 8, 16} {
+		if bits < 32 {
+			is := c.pure(ir.Value{Op: ir.OpICmp, Type: ir.S1, Pred: ir.EQ}, kind, c.c32(uint32(n)))
+			y = c.opx(ir.OpSelect, ir.V32, is, c.extend(x, bits, n >= 4), y)
+		}
+	}
+	c.out = append(c.out, write{kind: writeV, reg: int(o.Reg), x: y, mask: mask})
+	return nil
 }
 
 // swizzleRule is ds_swizzle_b32: a fixed permute inside groups of 32 lanes; lanes that are not active read as 0.

@@ -148,6 +148,9 @@ func (l *lifter) flow(off uint32, in *isa.Inst) flow {
 	}
 	fl := flow{size: uint32(in.Size)}
 	next := off + fl.size
+	if l.skipped(in) {
+		return fl
+	}
 	m := meaningOf(in.Op)
 	if m == nil {
 		fl.end = true
@@ -202,6 +205,10 @@ func (l *lifter) block(b *ir.Block, c *ictx) {
 			return
 		}
 		b.Insts++
+		if l.skipped(in) {
+			off += uint32(in.Size)
+			continue
+		}
 		*c = ictx{lifter: l, in: in, op: in.Op, next: off + uint32(in.Size), out: c.out[:0]}
 		c.inst()
 		if l.done && l.gprOn {

@@ -352,10 +352,22 @@ func addMemoryRules(r map[string]rule) {
 		}
 		return c.atomic(a, args, c.in.GLC)
 	}
+	r["store_lds"] = func(c *ictx, _ []string) error { // a dword of LDS to memory
+		a, err := c.where()
+		if err != nil {
+			return err
+		}
+		off := c.directOffset(2)
+		x := c.raw(ir.Value{Op: ir.OpLoad, Type: ir.V32, Space: ir.LDS, Width: 4, Imm: uint64(uint32(c.in.Offset))}, ir.NoID, off, c.exec())
+		c.store1(c.piece(a, 0, 4), 4, []ir.ID{x})
+		return nil
+	}
 	r["sload"] = sloadRule
 	r["sstore"] = sstoreRule
 	r["satomic"] = satomicRule
 	r["sbufload"] = sbufloadRule
+	r["sbufstore"] = sbufstoreRule
+	r["sbufatomic"] = sbufatomicRule
 }
 
 // loadToLDS is a load whose data goes to LDS at M0 + offset + lane*4 instead of registers.
@@ -370,17 +382,27 @@ func (c *ictx) loadToLDS(a address, t memType) {
 	} else {
 		d = c.load(a, t.bytes, t.sign)
 	}
-	limit := uint32(0xffff)
 	if n > 1 {
 		lane = 4
 	}
+	c.toLDS(lane, d)
+}
+
+// directOffset is where in LDS a lane's data of a buffer access lies, but for the instruction's offset: at M0 + lane << shift.
+func (c *ictx) directOffset(shift uint32) ir.ID {
+	limit := uint32(0xffff)
 	if c.t.Name == "gfx950" { // which has 160 KiB
 		limit = 0x3ffff
 	}
 	base := c.opx(ir.OpAnd, ir.S32, c.sget(isa.SRegM0), c.c32(limit))
-	off := c.opx(ir.OpShl, ir.V32, c.opx(ir.OpLaneID, ir.V32), c.c32(lane))
-	off = c.opx(ir.OpAdd, ir.V32, off, base)
-	c.raw(ir.Value{Op: ir.OpStore, Space: ir.LDS, Width: uint8(4 * n), Imm: uint64(uint32(c.in.Offset))}, ir.NoID, off, c.exec(), c.gather(d))
+	off := c.opx(ir.OpShl, ir.V32, c.opx(ir.OpLaneID, ir.V32), c.c32(shift))
+	return c.opx(ir.OpAdd, ir.V32, off, base)
+}
+
+// toLDS writes loaded dwords to LDS.
+func (c *ictx) toLDS(shift uint32, d []ir.ID) {
+	off := c.directOffset(shift)
+	c.raw(ir.Value{Op: ir.OpStore, Space: ir.LDS, Width: uint8(4 * len(d)), Imm: uint64(uint32(c.in.Offset))}, ir.NoID, off, c.exec(), c.gather(d))
 }
 
 // bufferWide is a buffer access of more than a dword. An unswizzled buffer is accessed whole; a swizzled one dword by

@@ -91,6 +91,11 @@ func (c *ictx) ssetRel(base int, idx ir.ID, x []ir.ID) {
 	}
 }
 
+// twoIndices are those of the source and of the destination in M0 (RDNA manuals, "V_MOVRELSD_2_B32").
+func (c *ictx) twoIndices(m0 ir.ID) (s, d ir.ID) {
+	return c.opx(ir.OpAnd, ir.S32, m0, c.c32(0x3ff)), c.opx(ir.OpAnd, ir.S32, c.opx(ir.OpLShr, ir.S32, m0, c.c32(16)), c.c32(0x3ff))
+}
+
 func addRelativeRules(r map[string]rule) {
 	r["movrel"] = func(c *ictx, args []string) error {
 		s, d := c.in.Src[:c.in.NSrc], c.in.Dst[:c.in.NDst]
@@ -106,9 +111,8 @@ func addRelativeRules(r map[string]rule) {
 		}
 		m0 := c.sget(isa.SRegM0)
 		si, di := m0, m0
-		if args[0] == "sd2" { // two indices in M0
-			si = c.opx(ir.OpAnd, ir.S32, m0, c.c32(0x3ff))
-			di = c.opx(ir.OpAnd, ir.S32, c.opx(ir.OpLShr, ir.S32, m0, c.c32(16)), c.c32(0x3ff))
+		if args[0] == "sd2" || args[0] == "swap" { // two indices in M0
+			si, di = c.twoIndices(m0)
 		}
 		x := ir.NoID
 		switch {
@@ -119,9 +123,14 @@ func addRelativeRules(r map[string]rule) {
 		default:
 			x = c.reg(&s[0], 0, false)
 		}
-		if args[0] == "s" {
+		switch args[0] {
+		case "s":
 			c.writeV(int(dst.Reg), x)
-		} else {
+		case "swap": // the sources' place last: it has the old destination should both be one register
+			y := c.vgetRel(int(dst.Reg), di)
+			c.vsetRel(int(dst.Reg), di, x)
+			c.vsetRel(int(s[0].Reg), si, y)
+		default:
 			c.vsetRel(int(dst.Reg), di, x)
 		}
 		return nil
@@ -143,19 +152,23 @@ func addRelativeRules(r map[string]rule) {
 			return errOperand
 		}
 		m0 := c.sget(isa.SRegM0)
+		si, di := m0, m0
+		if args[0] == "sd2" {
+			si, di = c.twoIndices(m0)
+		}
 		var x []ir.ID
 		for k := range n {
 			switch {
 			case args[0] == "d":
 				x = append(x, c.reg(&s[0], k, false))
 			case s[0].Kind == isa.OperandSGPR:
-				x = append(x, c.sgetRel(int(s[0].Reg)+k, m0))
+				x = append(x, c.sgetRel(int(s[0].Reg)+k, si))
 			default:
 				return errOperand
 			}
 		}
-		if args[0] == "d" {
-			c.ssetRel(int(dst.Reg), m0, x)
+		if args[0] != "s" {
+			c.ssetRel(int(dst.Reg), di, x)
 			return nil
 		}
 		for k, v := range x {
