@@ -3,6 +3,7 @@ package host
 import (
 	"sync/atomic"
 
+	"github.com/pumice-gpu/pumice/kernel/interval"
 	"github.com/pumice-gpu/pumice/kernel/mm"
 	"github.com/pumice-gpu/pumice/kernel/sched"
 )
@@ -13,7 +14,8 @@ type notifier struct {
 	start, end uint64
 	fn         mm.InvalidateFunc
 	seq        atomic.Uint64
-	running    int // guarded by ptl
+	node       *interval.Node[*notifier] // guarded by ptl
+	running    int                       // guarded by ptl
 }
 
 // NewNotifier registers fn on [start, end).
@@ -21,7 +23,7 @@ func (s *Space) NewNotifier(start, end uint64, fn mm.InvalidateFunc) (mm.Notifie
 	n := &notifier{s: s, start: start, end: end, fn: fn}
 	n.seq.Store(1)
 	s.ptl.Lock()
-	s.notifiers = append(s.notifiers, n)
+	n.node = s.notifiers.Insert(start, end, n)
 	s.ptl.Unlock()
 	return n, nil
 }
@@ -54,12 +56,7 @@ func (n *notifier) ReadRetry(seq uint64) bool {
 
 func (n *notifier) Remove() {
 	n.s.ptl.Lock()
-	for i, x := range n.s.notifiers {
-		if x == n {
-			n.s.notifiers = append(n.s.notifiers[:i], n.s.notifiers[i+1:]...)
-			break
-		}
-	}
+	n.s.notifiers.Remove(n.node)
 	n.s.ptl.Unlock()
 	n.s.idle.Wait(func() bool {
 		n.s.ptl.Lock()
@@ -73,11 +70,9 @@ func (s *Space) invalidate(inv *mm.Invalidation) (end func()) {
 	s.ptl.Lock()
 	s.active = append(s.active, inv)
 	var call []*notifier
-	for _, n := range s.notifiers {
-		if n.start < inv.End && inv.Start < n.end {
-			n.running++
-			call = append(call, n)
-		}
+	for x := range s.notifiers.Overlapping(inv.Start, inv.End) {
+		x.Value.running++
+		call = append(call, x.Value)
 	}
 	s.ptl.Unlock()
 	for _, n := range call {
@@ -106,10 +101,8 @@ func (s *Space) concerned(start, end uint64) bool {
 	}
 	s.ptl.Lock()
 	defer s.ptl.Unlock()
-	for _, n := range s.notifiers {
-		if n.start < end && start < n.end {
-			return true
-		}
+	for range s.notifiers.Overlapping(start, end) {
+		return true
 	}
 	return false
 }

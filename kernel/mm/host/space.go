@@ -4,6 +4,7 @@ import (
 	"errors"
 	"sync/atomic"
 
+	"github.com/pumice-gpu/pumice/kernel/interval"
 	"github.com/pumice-gpu/pumice/kernel/mm"
 	"github.com/pumice-gpu/pumice/kernel/sched"
 	"golang.org/x/sys/unix"
@@ -38,8 +39,8 @@ type Space struct {
 	reading   atomic.Bool // the reader holds messages that are not among the pending ones yet
 
 	ptl       sched.Mutex
-	tables    map[uint64]*table // by address >> 21; guarded by ptl
-	notifiers []*notifier       // guarded by ptl
+	tables    map[uint64]*table        // by address >> 21; guarded by ptl
+	notifiers interval.Tree[*notifier] // guarded by ptl
 	active    []*mm.Invalidation
 	events    []message       // for the worker; guarded by ptl
 	current   message         // the worker is at it; guarded by ptl
