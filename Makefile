@@ -136,7 +136,7 @@ test-stress:
 ISA_CORPUS ?= $(BUILD)/isa-corpus
 test-isa:
 	@scripts/llvm-newer >/dev/null || echo "no LLVM 21: gfx950 is compared with testdata only"
-	PUMICE_ISA_WORDS=1000000 PUMICE_ISA_CORPUS="$$(scripts/isa-corpus $(ISA_CORPUS))" $(GO) test -timeout 120m -run 'LLVM|Objdump|RoundTrip' ./engine/isa
+	PUMICE_ISA_WORDS=1000000 PUMICE_ISA_CORPUS="$$(scripts/isa-corpus $(ISA_CORPUS))" $(GO) test -timeout 120m -run 'LLVM|Objdump|RoundTrip|Plans' ./engine/isa
 
 ## lint           gofmt, go vet, staticcheck
 lint:

@@ -30,6 +30,27 @@ type state struct {
 // Decode decodes the instruction at the start of code into out, for target t. It reads at most 20 bytes and allocates
 // nothing. On error out.Op is nil, and out.Size is 4 (a disassembler's step over unknown words).
 func Decode(t *Target, code []byte, out *Inst) error {
+	if d := t.dec; d != nil && len(code) >= 12 {
+		w := binary.LittleEndian.Uint64(code)
+		if l := d.one[uint32(w)>>22]; l != nil && l.planned {
+			w &= l.keep
+			tab := d.tab[l.families[uint8(w>>(l.segShift&63))&l.segMask&3]]
+			if op := int(uint16(w>>(l.opShift&63)) & l.opMask); op < len(tab) {
+				p := tab[op].plans[(t.maskN-1)&1].Load()
+				for p != nil && w&p.mask != p.value {
+					p = p.next
+				}
+				if p != nil && p.kind != planNone && p.run(w, code, out) {
+					return nil
+				}
+			}
+		}
+	}
+	return decode(t, code, out)
+}
+
+// decode is Decode without plans.
+func decode(t *Target, code []byte, out *Inst) error {
 	*out = Inst{}
 	out.Size = 4
 	d := t.dec
@@ -62,6 +83,12 @@ func Decode(t *Target, code []byte, out *Inst) error {
 		return err
 	}
 	out.Size = uint8(s.size)
+	switch out.Fmt {
+	case VOPD, EXP, VINTERP, LDSDIR, MIMG, VIMAGE, VSAMPLE:
+		out.rare = true
+	case VOP3P:
+		out.rare = out.NY != 0
+	}
 	for i := 0; i < s.size/4; i++ {
 		out.Raw[i] = binary.LittleEndian.Uint32(code[4*i:])
 	}
@@ -103,6 +130,9 @@ func (s *state) decode(out *Inst) error {
 	}
 	if s.w.lo&e.mbz.lo|s.w.hi&e.mbz.hi != 0 {
 		return ErrReserved
+	}
+	if p := &e.plans[(s.t.maskN-1)&1]; p.Load() == nil {
+		p.Store(s.d.plans(s.t, s.l, f, e))
 	}
 	out.Op, out.Fmt = e.op, f
 	switch f {

@@ -227,9 +227,10 @@ func BenchmarkDecode(b *testing.B) {
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			tg := TargetByName("gfx90a")
+			code := append(c.code, dwords(0, 0, 0)...) // code goes on
 			var in Inst
 			for b.Loop() {
-				if err := Decode(tg, c.code, &in); err != nil {
+				if err := Decode(tg, code, &in); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -308,36 +308,12 @@ func (s *state) vop3(out *Inst) error {
 	if !s.vop3Dst(out) {
 		return ErrReserved
 	}
-	n := valuSources(op)
-	srcs := [3]fieldID{fSrc0, fSrc1, fSrc2}
-	for i := 0; i < n; i++ {
-		o := &a.src[i]
-		code := s.get(srcs[i])
-		switch {
-		case i == 0 && (code == codeDPP16 || s.d.gen >= GFX11 && (code == codeDPP8 || code == codeDPP8FI)):
-			if !s.hasDPP64(op) {
-				return ErrReserved
-			}
-			// the word comes after the two of VOP3, and after a literal there is none
-			if err := s.dppWord(out, code); err != nil {
-				return err
-			}
-		case code == 255 && !s.d.lit64:
-			return ErrReserved
-		case o.ty == MaskT:
-			if code >= 256 || code == 254 || !s.src(code, MaskT, s.t.maskN, &out.Src[i]) {
-				return ErrReserved
-			}
-		case !s.src(code, o.ty, o.n, &out.Src[i]):
-			return s.srcErr()
-		case o.n > 4 && out.Src[i].Kind != OperandVGPR:
-			return ErrReserved
-		}
+	if err := s.sources64(out); err != nil {
+		return err
 	}
 	if out.DPP != NoDPP && s.hasLit {
 		return ErrReserved
 	}
-	out.NSrc = uint8(n)
 	if op.Fmt == VOP1 && len(op.Dst) == 2 {
 		out.Dst[1] = out.Src[0]
 	}
@@ -366,16 +342,61 @@ func (s *state) vop3(out *Inst) error {
 	if a.p&pOmod != 0 {
 		out.Omod = uint8(s.get(fOmod))
 	}
-	if a.p&(pOpSel|pByteSel) != 0 && !threeB {
-		out.OpSel = uint8(s.get(fOpSel))
-		if op.attr.p&pDot != 0 || op.Name == "v_dot2_f16_f16" || op.Name == "v_dot2_bf16_bf16" {
-			out.OpSel &= 12 // only src2 and the destination are halves
+	out.OpSel = uint8(s.get(fOpSel)) & s.d.halves(op, threeB)
+	return nil
+}
+
+// sources64 decodes the sources of VOP3 and VOP3P.
+func (s *state) sources64(out *Inst) error {
+	op := out.Op
+	n := valuSources(op)
+	out.NSrc = uint8(n)
+	matrix := op.Flags&FlagMFMA != 0
+	for i := range n {
+		o, src := &op.attr.src[i], &out.Src[i]
+		code := s.get([3]fieldID{fSrc0, fSrc1, fSrc2}[i])
+		switch {
+		case i == 0 && (code == codeDPP16 || s.d.gen >= GFX11 && (code == codeDPP8 || code == codeDPP8FI)):
+			if !s.hasDPP64(op) {
+				return ErrReserved
+			}
+			// the word comes after the two of the encoding, and after a literal there is none
+			if err := s.dppWord(out, code); err != nil {
+				return err
+			}
+		case code == 255 && !s.d.lit64:
+			return ErrReserved
+		case o.ty == MaskT:
+			if code >= 256 || code == 254 || !s.src(code, MaskT, s.t.maskN, src) {
+				return ErrReserved
+			}
+		case !s.src(code, o.ty, s.wmmaWidth(op, i, o.n), src):
+			return s.srcErr()
+		case matrix && src.Kind != OperandVGPR && !(i == 2 && src.Kind == OperandConst): // C may be a constant
+			return ErrReserved
+		case o.n > 4 && src.Kind != OperandVGPR && !matrix:
+			return ErrReserved
 		}
-	} else if !threeB && a.p&(pFIBC|pBitop3) == 0 && s.d.gen >= GFX11 && op.hasHalves() {
-		// True16: every 16-bit operand has a half, whether LLVM 19 spells it or not; later compilers use them all.
-		out.OpSel = uint8(s.get(fOpSel))
 	}
 	return nil
+}
+
+// halves are the bits of a VOP3 row's op_sel that choose halves of operands or bytes.
+func (d *decoder) halves(op *Op, threeB bool) uint8 {
+	p := op.attr.p
+	switch {
+	case threeB:
+		return 0
+	case p&(pOpSel|pByteSel) != 0:
+		if p&pDot != 0 || op.Name == "v_dot2_f16_f16" || op.Name == "v_dot2_bf16_bf16" {
+			return 12 // only src2 and the destination are halves
+		}
+		return 15
+	case p&(pFIBC|pBitop3) == 0 && d.gen >= GFX11 && op.hasHalves():
+		// True16: every 16-bit operand has a half, whether LLVM 19 spells it or not; later compilers use them all.
+		return 15
+	}
+	return 0
 }
 
 // hasHalves says whether an operand has a 16-bit type.

@@ -15,29 +15,9 @@ func (s *state) vop3p(out *Inst) error {
 	if !s.vop3Dst(out) {
 		return ErrReserved
 	}
-	n := valuSources(op)
-	srcs := [3]fieldID{fSrc0, fSrc1, fSrc2}
-	for i := 0; i < n; i++ {
-		o := &a.src[i]
-		code := s.get(srcs[i])
-		switch {
-		case i == 0 && s.d.gen >= GFX11 && (code == codeDPP16 || code == codeDPP8 || code == codeDPP8FI):
-			if !s.hasDPP64(op) {
-				return ErrReserved
-			}
-			if err := s.dppWord(out, code); err != nil {
-				return err
-			}
-		case code == 255 && !s.d.lit64:
-			return ErrReserved
-		case !s.src(code, o.ty, s.wmmaWidth(op, i, o.n), &out.Src[i]):
-			return s.srcErr()
-		}
+	if err := s.sources64(out); err != nil {
+		return err
 	}
-	if op.Flags&FlagMFMA != 0 && !matrixSources(out, n) {
-		return ErrReserved
-	}
-	out.NSrc = uint8(n)
 	out.Neg, out.NegHi = uint8(s.get(fNeg)), uint8(s.get(fNegHi))
 	out.OpSel, out.OpSelHi = uint8(s.get(fOpSel)), uint8(s.get(fOpSelHi))
 	out.Clamp = a.p&pClamp != 0 && s.flag(fClamp)
@@ -52,16 +32,6 @@ func (s *state) vop3p(out *Inst) error {
 		out.Abs, out.NegHi = out.NegHi, 0
 	}
 	return nil
-}
-
-// matrixSources says whether a WMMA's sources are of the right kind: VGPRs, or an inline constant for C.
-func matrixSources(in *Inst, n int) bool {
-	for i := range in.Src[:n] {
-		if k := in.Src[i].Kind; k != OperandVGPR && !(i == 2 && k == OperandConst) {
-			return false
-		}
-	}
-	return true
 }
 
 // mai decodes CDNA matrix instructions and the accumulation register moves.

@@ -6,12 +6,6 @@ import (
 	"strings"
 )
 
-// entry is what a target's opcode slot holds: the row, and the bits of its encoding that must be zero.
-type entry struct {
-	op  *Op
-	mbz words
-}
-
 // decoder is a target's compiled tables.
 type decoder struct {
 	t       *Target
@@ -31,6 +25,7 @@ type decoder struct {
 	is90a   bool   // gfx90a and gfx940: acc bits, no TFE
 	is940   bool
 	lit64   bool // VOP3 may have a literal
+	tables  operandTables
 }
 
 const badSReg = 0xffff

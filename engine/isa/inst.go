@@ -143,6 +143,7 @@ type Operand struct {
 	Reg   uint16 // canonical SGPR number, VGPR number or Special
 	N     uint8  // width in dwords (registers); 0 for immediates; 16-bit operands have N=1
 	Hi    bool   // gfx11+ true16: the high half of a VGPR; of an OperandLiteral: a K constant
+	hard  hard   // in a plan's table: why the plan cannot give the operand; 0 in a decoded instruction
 	Value uint64 // OperandConst, OperandLiteral, OperandImm
 }
 
@@ -177,10 +178,18 @@ type Inst struct {
 	Size uint8  // bytes: 4, 8, 12, 16 or 20
 	NDst uint8
 	NSrc uint8
+	rare bool       // something in Rare may be set
 	Dst  [2]Operand // Dst[1]: carry-out / second result (VOP3B sdst, VOPD has it in Y)
 	Src  [4]Operand // in the order of the table row; memory ops: see Op.Src; carry-in last
 
-	// Modifiers; bit i belongs to Src[i]. OpSel bit 3 is the destination half.
+	Modifiers
+	Access
+	Raw [5]uint32 // the words, Size/4 of them
+	Rare
+}
+
+// Modifiers are what an instruction does besides to its operands; bit i belongs to Src[i]. OpSel bit 3 is the destination half.
+type Modifiers struct {
 	Neg, Abs       uint8
 	NegHi          uint8 // VOP3P
 	OpSel, OpSelHi uint8
@@ -204,8 +213,10 @@ type Inst struct {
 	BoundCtrl bool
 	FI        bool
 	Bitop3    uint8 // v_bitop3: bit 4*s0+2*s1+s2 is the result for these inputs
+}
 
-	// Memory.
+// Access is how an instruction of the memory families reaches memory.
+type Access struct {
 	Offset  int32 // signed byte offset (SMEM, FLAT, MUBUF); DS: offset0 | offset1<<8 or the 16-bit offset
 	Offset0 uint8 // DS two-address forms
 	Offset1 uint8
@@ -233,10 +244,12 @@ type Inst struct {
 	Hi16    bool // v_interp: the high half of the attribute
 	LWE     bool
 	DA      bool // MIMG of gfx9: the address has a slice
+}
+
+// Rare is what few instructions have: images, graphics, dual issue.
+type Rare struct {
 	NAddr   uint8
 	Addr    [13]AddressRun // images: NAddr runs of address registers
-
-	// Graphics.
 	Export  Export
 	WaitExp uint8 // VINTERP: export count to wait for
 	WaitVA  uint8 // LDS direct loads: VALU destinations outstanding
@@ -248,8 +261,6 @@ type Inst struct {
 	YDst Operand
 	YSrc [3]Operand
 	NY   uint8
-
-	Raw [5]uint32 // the words, Size/4 of them
 }
 
 // Export is what an EXP instruction adds to its four sources.

@@ -205,6 +205,15 @@ type layout struct {
 	opW       uint8 // total width of the opcode
 	name      string
 	secondary bool // an SDWA or DPP word
+
+	// For plans: the bits of the encoding's words, the opcode (split ones have none), and the family by fSeg.
+	keep     uint64
+	opShift  uint8
+	segShift uint8
+	segMask  uint8
+	planned  bool
+	opMask   uint16
+	families [4]Format
 }
 
 func (l *layout) has(id fieldID) bool { return l.f[id].width != 0 }
@@ -326,5 +335,22 @@ func parseFormat(w []string) (*layout, []Gen, error) {
 		}
 	}
 	l.opW = l.f[fOp].width + l.f[fOp].width2
+	l.prepare()
 	return l, gens, nil
+}
+
+// prepare fills in what plans need.
+func (l *layout) prepare() {
+	l.keep = ^uint64(0)
+	if l.size == 4 {
+		l.keep = 1<<32 - 1
+	}
+	op, seg := &l.f[fOp], &l.f[fSeg]
+	l.planned = l.size <= 8 && op.width2 == 0 && l.fmt != VOPD
+	l.opShift, l.opMask = op.shift, 1<<op.width-1
+	l.families = [4]Format{l.fmt, l.fmt, l.fmt, l.fmt}
+	if seg.width != 0 {
+		l.segShift, l.segMask = seg.shift, 3
+		l.families = [4]Format{FLAT, SCRATCH, GLOBAL, FormatInvalid}
+	}
 }

@@ -397,7 +397,7 @@ func imageCutShort(tg *Target, text string) bool {
 		}
 		return n
 	}
-	in := Inst{Op: op, D16: strings.Contains(text, " d16"), TFE: strings.Contains(text, " tfe")}
+	in := Inst{Op: op, Access: Access{D16: strings.Contains(text, " d16"), TFE: strings.Contains(text, " tfe")}}
 	if _, s, ok := strings.Cut(text, "dmask:0x"); ok {
 		v, _ := strconv.ParseUint(s[:1], 16, 8)
 		in.DMask = uint8(v)
