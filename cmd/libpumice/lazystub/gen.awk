@@ -1,8 +1,8 @@
-# Makes from a table of names, for one SONAME version (-v face=5, hsa for HSA): the assembler file of the trampolines (to out ".S") and the version
+# Makes from a table of names, for one SONAME version (-v face=5, hsa for HSA, rtc for hiprtc): the assembler file of the trampolines (to out ".S") and the version
 # script (to out ".map").
 BEGIN {
     count = 0 # unset, it would be the index ""
-    top["5"] = "hip_5.6"; top["6"] = "hip_6.5"; top["7"] = "hip_7.2"; top["hsa"] = "ROCR_1"
+    top["5"] = "hip_5.6"; top["6"] = "hip_6.5"; top["7"] = "hip_7.2"; top["hsa"] = "ROCR_1"; top["rtc"] = "-" # the node without a name
     split("__hipRegisterFatBinary __hipRegisterFunction __hipRegisterVar __hipRegisterManagedVar __hipRegisterTexture __hipRegisterSurface __hipUnregisterFatBinary __gnu_h2f_ieee __gnu_f2h_ieee", c, " ")
     for (i in c) inc[c[i]] = 1
     s = out ".S"; m = out ".map"
@@ -15,7 +15,7 @@ BEGIN {
     if (last) { done = 1; node = ""; next }
     prev = node; node = $1
     if (node == top[face]) last = 1
-    print node " {\nglobal:" > m
+    print (node == "-" ? "" : node " ") "{\nglobal:" > m
     next
 }
 done { next }

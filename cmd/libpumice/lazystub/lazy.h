@@ -1,5 +1,5 @@
 // A library of door A: exported names whose trampolines (see gen.awk) look their targets up in libpumice.so, which is opened at the first call. Each of
-// ../hipstub and ../hsastub is lazy.c, its own stub.c, and the trampolines of its table of names.
+// ../hipstub, ../hiprtcstub and ../hsastub is lazy.c, its own stub.c, and the trampolines of its table of names.
 //
 // Rules:
 //   - Loading the library starts nothing. What the program registers before its first call is kept in lists by stub.c.
