@@ -22,13 +22,16 @@ type RTCError int32
 // Results.
 const (
 	RTCSuccess         RTCError = 0
+	RTCCreation        RTCError = 2
 	RTCInvalidInput    RTCError = 3
 	RTCInvalidProgram  RTCError = 4
+	RTCInvalidOption   RTCError = 5
 	RTCCompilation     RTCError = 6
 	RTCNoNamesAfter    RTCError = 8
 	RTCNoLoweredBefore RTCError = 9
 	RTCNameNotValid    RTCError = 10
 	RTCInternal        RTCError = 11
+	RTCLinking         RTCError = 100
 )
 
 var rtcNames = map[RTCError]string{
@@ -36,6 +39,7 @@ var rtcNames = map[RTCError]string{
 	4: "HIPRTC_ERROR_INVALID_PROGRAM", 5: "HIPRTC_ERROR_INVALID_OPTION", 6: "HIPRTC_ERROR_COMPILATION", 7: "HIPRTC_ERROR_BUILTIN_OPERATION_FAILURE",
 	8: "HIPRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION", 9: "HIPRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION",
 	10: "HIPRTC_ERROR_NAME_EXPRESSION_NOT_VALID", 11: "HIPRTC_ERROR_INTERNAL_ERROR",
+	100: "HIPRTC_ERROR_LINKING",
 }
 
 // Name returns the name of the result.
@@ -54,6 +58,7 @@ type RTCProgram struct {
 	done         bool
 	Log          string
 	Code         []byte
+	Bitcode      []byte // instead of Code, of a program for hiprtcLink*
 	lowered      map[string]string
 }
 
@@ -70,6 +75,9 @@ func (p *RTCProgram) AddName(expr string) RTCError {
 	p.exprs = append(p.exprs, expr)
 	return RTCSuccess
 }
+
+// rtcPreamble is what a program has without asking: hiprtc's own headers.
+const rtcPreamble = "#include <hip/hip_runtime.h>\n#if __has_include(<hip/hip_bfloat16.h>)\n#include <hip/hip_bfloat16.h>\n#endif\n"
 
 // rtcVariable names the variables that refer to name expressions.
 const rtcVariable = "pumice_rtc_name_"
@@ -90,7 +98,7 @@ func (p *RTCProgram) Compile(d *clr.Device, options []string) RTCError {
 	}
 	defer os.RemoveAll(dir)
 	var src strings.Builder
-	src.WriteString("#include <hip/hip_runtime.h>\n#line 1 " + strconv.Quote(filepath.Base(p.name)) + "\n" + p.source + "\n")
+	src.WriteString(rtcPreamble + "#line 1 " + strconv.Quote(filepath.Base(p.name)) + "\n" + p.source + "\n")
 	for i, e := range p.exprs {
 		src.WriteString("extern \"C\" constexpr auto " + rtcVariable + strconv.Itoa(i) + " = " + strings.TrimPrefix(strings.TrimSpace(e), "&") + ";\n")
 	}
@@ -110,8 +118,8 @@ func (p *RTCProgram) Compile(d *clr.Device, options []string) RTCError {
 		return RTCInternal
 	}
 	out := filepath.Join(dir, "rtc_program.co")
-	args := []string{"--genco", "-O3", "-I", dir, "-x", "hip", filepath.Join(dir, "rtc_program.hip"), "-o", out}
-	arch := ""
+	args := []string{"-O3", "-I", dir, "-x", "hip", filepath.Join(dir, "rtc_program.hip"), "-o", out}
+	arch, bitcode := "", false
 	for i := 0; i < len(options); i++ {
 		o := options[i]
 		switch {
@@ -120,6 +128,8 @@ func (p *RTCProgram) Compile(d *clr.Device, options []string) RTCError {
 		case o == "--gpu-architecture" && i+1 < len(options):
 			i++
 			arch = options[i]
+		case o == "-fgpu-rdc":
+			bitcode = true
 		default:
 			args = append(args, o)
 		}
@@ -130,41 +140,72 @@ func (p *RTCProgram) Compile(d *clr.Device, options []string) RTCError {
 	if arch != "" {
 		args = append(args, "--offload-arch="+arch)
 	}
+	if bitcode {
+		args = append(args, "--cuda-device-only", "-fgpu-rdc", "-emit-llvm", "-c", "--no-gpu-bundle-output")
+	} else {
+		args = append(args, "--genco")
+	}
+	p.Log, err = runTool(hipcc, args...)
+	if err != nil {
+		return RTCCompilation
+	}
+	code, err := os.ReadFile(out)
+	if err != nil {
+		p.Log += err.Error() + "\n"
+		return RTCInternal
+	}
+	if bitcode {
+		p.Bitcode = code
+		return p.lower(bitcodeSymbols(hipcc, out))
+	}
+	p.Code = code
+	return p.lower(p.symbols())
+}
+
+// runTool runs a program of the machine and returns what it says. It is a program of its own: what brought us into this process must not follow it.
+func runTool(path string, args ...string) (string, error) {
 	var log bytes.Buffer
-	cmd := exec.Command(hipcc, args...)
+	cmd := exec.Command(path, args...)
 	cmd.Stdout, cmd.Stderr = &log, &log
-	// The compiler is a program of its own: what brought us into this process must not follow it.
 	for _, e := range os.Environ() {
 		if !strings.HasPrefix(e, "LD_PRELOAD=") && !strings.HasPrefix(e, "LD_LIBRARY_PATH=") {
 			cmd.Env = append(cmd.Env, e)
 		}
 	}
-	err = cmd.Run()
-	p.Log = log.String()
+	err := cmd.Run()
+	return log.String(), err
+}
+
+// symbols are the names that the code object defines.
+func (p *RTCProgram) symbols() (all []string, err error) {
+	if len(p.exprs) == 0 {
+		return nil, nil
+	}
+	o, err := p.object()
 	if err != nil {
-		return RTCCompilation
+		return nil, err
 	}
-	if p.Code, err = os.ReadFile(out); err != nil {
-		p.Log += err.Error() + "\n"
-		return RTCInternal
+	for _, s := range o.Symbols() {
+		if !s.Undefined() {
+			all = append(all, s.Name)
+		}
 	}
-	return p.lower()
+	return all, nil
 }
 
 // lower finds the symbols that name expressions stand for: by the demangled names of the kernels and variables.
-func (p *RTCProgram) lower() RTCError {
+func (p *RTCProgram) lower(all []string, err error) RTCError {
 	if len(p.exprs) == 0 {
 		return RTCSuccess
 	}
-	o, err := p.object()
 	if err != nil {
 		p.Log += err.Error() + "\n"
 		return RTCInternal
 	}
 	var symbols []string
-	for _, s := range o.Symbols() {
-		if !s.Undefined() && s.Name != "" && !strings.HasSuffix(s.Name, ".kd") && !strings.HasPrefix(s.Name, rtcVariable) {
-			symbols = append(symbols, s.Name)
+	for _, s := range all {
+		if s != "" && !strings.HasSuffix(s, ".kd") && !strings.HasPrefix(s, rtcVariable) {
+			symbols = append(symbols, s)
 		}
 	}
 	plain := demangle(symbols)

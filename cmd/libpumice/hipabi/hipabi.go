@@ -13,8 +13,6 @@
 //
 // fidelity: refused hipRegisterTracerCallback, hipInitActivityCallback, hipEnableActivityCallback, hipRegisterApiCallback, hipApiName, hipGetCmdName: the interface of roctracer; pumice prof sees the same
 //
-// fidelity: refused hipLink*, hiprtcLink*, hiprtcGetBitcode: linking of bitcode
-//
 // fidelity: refused hipMemMapArrayAsync, hipMemcpy3DBatchAsync, hipMemSetMemPool, hipMemGetMemPool, hipSetValidDevices, hipExtSetLoggingParams: not done
 package hipabi
 
