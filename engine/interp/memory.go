@@ -69,9 +69,7 @@ func (m *machine) translate(in *inst, k uint64, width uint64, acc mem.Access, wh
 		return true
 	}
 	if space == ir.GDS {
-		//fidelity: refused gds: no memory stands for the global data share
-		m.exit, m.text = ir.ExitIllegal, "the global data share (GDS) is not implemented"
-		return false
+		return m.translateGDS(k, width, acc, whole)
 	}
 	lastPage, delta := ^uint64(0), uint64(0)
 	for kk := k; kk != 0; kk &= kk - 1 {
@@ -119,6 +117,25 @@ func (m *machine) translate(in *inst, k uint64, width uint64, acc mem.Access, wh
 		}
 		m.kind[l] = toHost
 		m.host[l] = uintptr(va + delta)
+	}
+	return true
+}
+
+// translateGDS is for the global data share, which all work-groups of an address space see.
+func (m *machine) translateGDS(k, width uint64, acc mem.Access, whole bool) bool {
+	gds := m.w.Space.GDS
+	for ; k != 0; k &= k - 1 {
+		l := bits.TrailingZeros64(k) & 63
+		va := m.va[l]
+		switch {
+		case va+width > uint64(len(gds)):
+			m.kind[l] = toNone
+			m.allHost = false
+		case whole && va&(width-1) != 0:
+			return m.stop(&mem.Fault{VA: va, Access: acc, Kind: mem.FaultUnaligned}, l)
+		default:
+			m.kind[l], m.host[l] = toHost, uintptr(unsafe.Pointer(&gds[va]))
+		}
 	}
 	return true
 }

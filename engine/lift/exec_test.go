@@ -77,6 +77,8 @@ const (
 	stateAt   = 0xc0000
 	ldsAt     = 0xb0000
 	ldsSize   = 0x4000
+	gdsAt     = 0x100000
+	gdsSize   = 0x1000
 )
 
 var eng engine.Engine = interp.New()
@@ -89,6 +91,7 @@ func newMachine(t testing.TB, cpu string, lanes int) *machine {
 	m := &machine{w: w, a: a, worker: eng.NewWorker(), lds: a.b[ldsAt : ldsAt+ldsSize]}
 	w.LDS, w.LDSLen = a.base+ldsAt, ldsSize
 	w.SetEXEC(1<<(lanes-1)<<1 - 1)
+	w.Space.GDS = a.b[gdsAt : gdsAt+gdsSize]
 	w.S[isa.SRegMODE] = lift.HipMode
 	s := a.base + scratchAt
 	w.S[isa.SRegFlatScratchLo], w.S[isa.SRegFlatScratchHi] = uint32(s), uint32(s>>32)
@@ -182,6 +185,9 @@ func (m *machine) cell(name string) (cell, error) {
 	}
 	if r, ok := strings.CutPrefix(name, "mem"); ok {
 		return memory(m.a.b[dataAt:], r)
+	}
+	if r, ok := strings.CutPrefix(name, "gds"); ok {
+		return memory(m.w.Space.GDS, r)
 	}
 	if r, ok := strings.CutPrefix(name, "lds"); ok {
 		return memory(m.lds, r)

@@ -19,6 +19,26 @@ func (c *ictx) ldsAddress(off uint32) address {
 	return a
 }
 
+// gdsBound is a's place in the global data share for an access of n bytes. M0 names a window of it, its base in bits 31:16 and its size
+// in bits 15:0; lanes outside read 0 and write nothing (GCN3 and Vega manuals, "GDS").
+func (c *ictx) gdsBound(a address, n int) address {
+	if a.space != ir.GDS {
+		return a
+	}
+	m0 := c.sget(isa.SRegM0)
+	off := c.c32(uint32(a.imm))
+	if a.off != ir.NoID {
+		off = c.op2(ir.OpAdd, a.off, off)
+	}
+	off = c.perLane(off)
+	end := c.op2(ir.OpAdd, off, c.c32(uint32(n)))
+	in := c.pure(ir.Value{Op: ir.OpICmp, Type: ir.M, Pred: ir.ULE}, end, c.opx(ir.OpAnd, ir.S32, m0, c.c32(0xffff)))
+	in = c.opx(ir.OpMAnd, ir.M, in, c.pure(ir.Value{Op: ir.OpICmp, Type: ir.M, Pred: ir.ULT}, off, end))
+	a.off, a.imm = c.op2(ir.OpAdd, off, c.opx(ir.OpLShr, ir.S32, m0, c.c32(16))), 0
+	a.mask = c.opx(ir.OpMAnd, ir.M, a.mask, in)
+	return a
+}
+
 // ldsOffset is the 16-bit offset of a one-address DS instruction.
 func (c *ictx) ldsOffset() uint32 { return uint32(c.in.Offset) & 0xffff }
 
@@ -110,18 +130,18 @@ func addLDSRules(r map[string]rule) {
 		}
 		k0, k1 := c.two(t.bytes, args)
 		n := t.dwords()
-		v := ir.Value{Op: ir.OpAtomic, Atomic: ir.AtomicSwap, Space: ir.LDS, Width: uint8(t.bytes), Order: ir.OrderReturn, Type: ir.V32}
-		if n == 2 {
-			v.Type = ir.V64
+		swap := func(off uint32, o *isa.Operand) []ir.ID {
+			at := c.gdsBound(c.ldsAddress(off), t.bytes)
+			v := ir.Value{Op: ir.OpAtomic, Atomic: ir.AtomicSwap, Space: at.space, Width: uint8(t.bytes), Order: ir.OrderReturn, Type: ir.V32,
+				Imm: uint64(uint32(at.imm))}
+			if n == 2 {
+				v.Type = ir.V64
+			}
+			return c.dwords(c.raw(v, ir.NoID, at.off, at.mask, c.gather(c.regs(o, 0, n))))
 		}
-		x, y := c.gather(c.regs(o, 0, n)), c.gather(c.regs(p, 0, n))
-		a := c.ldsAddress(k0)
-		v.Imm = uint64(k0)
-		old0 := c.raw(v, ir.NoID, a.off, a.mask, x)
-		v.Imm = uint64(k1)
-		old1 := c.raw(v, ir.NoID, a.off, a.mask, y)
-		c.setRegs(d, 0, c.dwords(old0))
-		c.setRegs(d, n, c.dwords(old1))
+		old0, old1 := swap(k0, o), swap(k1, p)
+		c.setRegs(d, 0, old0)
+		c.setRegs(d, n, old1)
 		return nil
 	}
 	r["ds_permute"] = func(c *ictx, args []string) error {
@@ -163,8 +183,11 @@ func addLDSRules(r map[string]rule) {
 		c.store1(a, 4, c.regs(o, 0, 1))
 		return nil
 	}
+	// The manuals call the base of LDS "M0.base"; LLVM puts a pointer into M0 as it is, so it is M0[15:0] here.
+	//
+	//fidelity: approximate isa-ds-append: ds_append and ds_consume on LDS address M0[15:0] + offset, where the RDNA 4 manual has the offset only
 	r["ds_append"] = func(c *ictx, args []string) error {
-		// One atomic for the wave: add or subtract the number of active lanes at M0[31:16] + offset; all get the old value.
+		// One atomic for the wave: add or subtract the number of active lanes; all get the old value.
 		d := c.dataOperand(true)
 		if d == nil {
 			return errOperand
@@ -178,12 +201,19 @@ func addLDSRules(r map[string]rule) {
 		if is64(c.typ(n)) {
 			n = c.opx(ir.OpLo, ir.S32, n)
 		}
-		base := c.opx(ir.OpAdd, ir.S32, c.opx(ir.OpLShr, ir.S32, c.sget(isa.SRegM0), c.c32(16)), c.c32(c.ldsOffset()))
+		at := address{space: ir.LDS, base: ir.NoID, off: ir.NoID, imm: int32(c.ldsOffset())}
+		if c.in.GDS {
+			at.space = ir.GDS
+		} else {
+			at.off = c.perLane(c.opx(ir.OpAnd, ir.S32, c.sget(isa.SRegM0), c.c32(0xffff)))
+		}
 		// The first lane does it, if there is any.
 		first := c.opx(ir.OpReadFirst, ir.S32, c.opx(ir.OpLaneID, ir.V32), exec)
 		one := c.opx(ir.OpMAnd, ir.M, exec, c.pure(ir.Value{Op: ir.OpICmp, Type: ir.M, Pred: ir.EQ}, c.opx(ir.OpLaneID, ir.V32), first))
-		old := c.raw(ir.Value{Op: ir.OpAtomic, Type: ir.V32, Atomic: op, Space: ir.LDS, Width: 4, Order: ir.OrderReturn},
-			base, ir.NoID, one, c.perLane(n))
+		at.mask = one
+		at = c.gdsBound(at, 4)
+		old := c.raw(ir.Value{Op: ir.OpAtomic, Type: ir.V32, Atomic: op, Space: at.space, Width: 4, Order: ir.OrderReturn,
+			Imm: uint64(uint32(at.imm))}, ir.NoID, at.off, at.mask, c.perLane(n))
 		c.setRegs(d, 0, []ir.ID{c.opx(ir.OpReadFirst, ir.S32, old, exec)})
 		return nil
 	}

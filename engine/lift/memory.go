@@ -190,6 +190,7 @@ func (c *ictx) piece(a address, k, n int) address {
 
 // load reads n bytes at a into dwords.
 func (c *ictx) load(a address, n int, sign bool) []ir.ID {
+	a = c.gdsBound(a, n)
 	v := ir.Value{Op: ir.OpLoad, Type: ir.V32, Space: a.space, Width: uint8(n), Sign: sign, Order: c.order(), Imm: uint64(uint32(a.imm))}
 	nd := (n + 3) / 4
 	switch nd {
@@ -265,6 +266,7 @@ func (c *ictx) dataOperand(dst bool) *isa.Operand {
 
 // store1 writes dwords d, n bytes of them, to a.
 func (c *ictx) store1(a address, n int, d []ir.ID) {
+	a = c.gdsBound(a, n)
 	c.raw(ir.Value{Op: ir.OpStore, Space: a.space, Width: uint8(n), Order: c.order(), Imm: uint64(uint32(a.imm))},
 		a.base, a.off, a.mask, c.gather(d))
 }
@@ -464,6 +466,7 @@ func (c *ictx) atomic1(a address, op ir.AtomicOp, kind ir.Kind, t memType, data,
 	if kind == ir.F32 && t.bytes == 8 {
 		kind = ir.F64
 	}
+	a = c.gdsBound(a, t.bytes)
 	v := ir.Value{Op: ir.OpAtomic, Atomic: op, Kind: kind, Space: a.space, Width: uint8(t.bytes), Order: c.order(), Imm: uint64(uint32(a.imm))}
 	if isFloat(kind) {
 		v.FP = c.fp(kind)

@@ -88,6 +88,10 @@ type Space struct {
 	SharedBase  uint64
 	PrivateBase uint64
 
+	// GDS is what the address space may use of the chip's global data share (GDS_VMIDn_BASE and _SIZE): nothing in a process of KFD.
+	// It is not in the Go heap. Immutable after set-up.
+	GDS []byte
+
 	gen atomic.Uint64
 
 	mu   sync.Mutex
