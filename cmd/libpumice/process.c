@@ -7,13 +7,15 @@
 //     one that is installed later stub/signals.c does the same).
 //   - SIGURG, by which Go interrupts its own loops, is the program's. Go is told not to (asyncpreemptoff, see the Makefile).
 //   - A fault that the program does not handle and that is not in this library ends the process as it would without Go. What happens in the library
-//     stays Go's: the silicon turns faults of its accesses into errors.
+//     stays Go's: the silicon turns faults of its accesses into errors. A copy to or from the program's memory that faults fails, see caller.
 //   - Go's own threads block asynchronous signals, see the stubs.
 //
 // Forks. A child has none of Go's threads, so it never calls this Go; what uses the GPU in it opens a copy of the library (reopen). Before the fork, managed memory comes
 // home to the CPU.
 #define _GNU_SOURCE
 #include "process.h"
+
+#include "caller/copy.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -46,6 +48,19 @@ static int find_code(struct dl_phdr_info *info, size_t size, void *arg) {
     return 0;
 }
 
+// fail_copy goes on at the failing end of a copy in which the fault was.
+static int fail_copy(ucontext_t *c) {
+#if defined(__x86_64__)
+    uintptr_t at = (uintptr_t)c->uc_mcontext.gregs[REG_RIP], begin = (uintptr_t)pumice_copy_begin;
+    if (at - begin >= (uintptr_t)pumice_copy_end - begin) return 0;
+    c->uc_mcontext.gregs[REG_RIP] = (greg_t)(uintptr_t)pumice_copy_failed;
+    return 1;
+#else
+    (void)c;
+    return 0;
+#endif
+}
+
 static uintptr_t place(const ucontext_t *c) {
 #if defined(__x86_64__)
     return (uintptr_t)c->uc_mcontext.gregs[REG_RIP];
@@ -58,6 +73,7 @@ static uintptr_t place(const ucontext_t *c) {
 }
 
 static void on_fault(int sig, siginfo_t *info, void *context) {
+    if (info->si_code > 0 && fail_copy(context)) return;
     if (place(context) - low < high - low) {
         gos[sig].sa_sigaction(sig, info, context);
         return;
