@@ -5,7 +5,6 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
-	"unsafe"
 
 	"github.com/pumice-gpu/pumice/runtime/clr"
 )
@@ -25,6 +24,9 @@ type LaunchConfig struct {
 
 // Thread is the state of one application thread. It holds no Go pointers, so that it can be a thread-local variable of C.
 type Thread struct {
+	// What Go may touch of the thread's stack, see Near; set before each call.
+	StackLow, StackHigh uintptr
+
 	Device    int32 // current device
 	Last      Error // of the last call, see GetLastError
 	Depth     int32
@@ -125,21 +127,41 @@ func (h *handles[T]) remove(k uintptr) *T {
 	return x
 }
 
-// Call runs one API function for a thread: it keeps the thread's last error and writes the log.
+// Call runs one API function for a thread: it keeps the thread's last error.
 func (a *API) Call(t *Thread, name string, f func() Error) Error {
 	e := f()
-	if a.Face >= 7 {
-		// From HIP 7 on only real errors are remembered.
-		if e != Success && e != ErrNotReady {
-			t.Last = e
-		}
-	} else {
-		t.Last = e
-	}
-	if a.log.wants(logInfo, logAPI) {
-		a.log.printf(logInfo, logAPI, "hip_api", "%s: Returned %s : ", name, e.Name())
+	a.remember(t, e)
+	if a.LogsCalls() {
+		a.logReturn(name, e, "")
 	}
 	return e
+}
+
+// CallLogged is Call where LogsCalls; params is what the call was given as it shall be shown, and result says what it has made.
+func (a *API) CallLogged(t *Thread, name, params string, f func() Error, result func() string) Error {
+	a.log.printf(logInfo, logAPI, "hip_api", "\x1b[32m%s ( %s )\x1b[0m", name, params)
+	e := f()
+	a.remember(t, e)
+	made := ""
+	if e == Success {
+		made = result()
+	}
+	a.logReturn(name, e, made)
+	return e
+}
+
+// LogsCalls reports whether AMD_LOG_LEVEL and AMD_LOG_MASK ask for calls.
+func (a *API) LogsCalls() bool { return a.log.wants(logInfo, logAPI) }
+
+func (a *API) logReturn(name string, e Error, made string) {
+	a.log.printf(logInfo, logAPI, "hip_api", "%s: Returned %s : %s", name, e.Name(), made)
+}
+
+// remember keeps the last error of a thread. From HIP 7 on only real errors are remembered.
+func (a *API) remember(t *Thread, e Error) {
+	if a.Face < 7 || e != Success && e != ErrNotReady {
+		t.Last = e
+	}
 }
 
 // GetLastError returns and clears the thread's last error.
@@ -213,30 +235,6 @@ func (a *API) fromErr(err error) Error {
 		a.log.printf(logError, logAlways, "hip_error", "%v", err)
 	}
 	return e
-}
-
-// Memory of C seen from here.
-
-func pointer(a uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&a)) }
-
-func bytesAt(a uintptr, n int) []byte { return unsafe.Slice((*byte)(pointer(a)), n) }
-
-// structBytes is the memory of a structure.
-func structBytes[T any](x *T) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(x)), unsafe.Sizeof(*x))
-}
-
-// cstring reads a C string; at most max bytes.
-func cstring(a uintptr) string {
-	const max = 1 << 16
-	if a == 0 {
-		return ""
-	}
-	n := 0
-	for n < max && *(*byte)(pointer(a + uintptr(n))) != 0 {
-		n++
-	}
-	return string(bytesAt(a, n))
 }
 
 // Devices lists the devices in order of their numbers.

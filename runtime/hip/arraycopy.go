@@ -1,6 +1,8 @@
 package hip
 
 import (
+	"unsafe"
+
 	"github.com/pumice-gpu/pumice/runtime/clr"
 )
 
@@ -302,6 +304,14 @@ type drvMemcpy3D5 struct {
 	DstArray                 uintptr
 	DstPitch, DstHeight      uint32
 	Width, Height, Depth     uint32
+}
+
+// DrvMemcpy3DSize is the size of HIP_MEMCPY3D for a SONAME version, in bytes.
+func DrvMemcpy3DSize(face int) uint32 {
+	if face > 5 {
+		return uint32(unsafe.Sizeof(DrvMemcpy3D{}))
+	}
+	return uint32(unsafe.Sizeof(drvMemcpy3D5{}))
 }
 
 // readDrvMemcpy3D reads a HIP_MEMCPY3D of the face's layout.

@@ -16,6 +16,14 @@ const (
 	Default        Kind = 4
 )
 
+// String is the name in the header.
+func (k Kind) String() string {
+	if !k.ok() {
+		return "Invalid hipMemcpyKind"
+	}
+	return [...]string{"hipMemcpyHostToHost", "hipMemcpyHostToDevice", "hipMemcpyDeviceToHost", "hipMemcpyDeviceToDevice", "hipMemcpyDefault"}[k]
+}
+
 func (k Kind) ok() bool { return k >= HostToHost && k <= Default }
 
 // Memcpy copies n bytes. async: the call may return before the copy is done. s is a stream handle.

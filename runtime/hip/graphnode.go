@@ -4,6 +4,9 @@ package hip
 
 const nodeParamsAt = 16
 
+// GraphNodeParamsSize is the size of hipGraphNodeParams, in bytes.
+const GraphNodeParamsSize uint32 = 256
+
 // nodeParams reads a hipGraphNodeParams.
 func nodeParams(p uintptr) (k NodeType, at uintptr) {
 	return *(*NodeType)(pointer(p)), p + nodeParamsAt

@@ -297,7 +297,7 @@ type kernelOp struct {
 	dev         int32
 	grid        clr.Dim3
 	prep        *clr.Prepared
-	window      [32]byte // hipKernelNodeAttributeAccessPolicyWindow
+	window      accessWindow
 	priority    int32
 	args        []uintptr // addresses of the copied arguments, as KernelNodeGetParams shows them
 	start, stop *event
@@ -348,8 +348,8 @@ func (a *API) kernelFunction(fn uintptr) *function {
 }
 
 // launchOp makes a node of a launch on a device.
-func (a *API) launchOp(d int32, f *function, l *Launch) (nodeOp, Error) {
-	o, e := a.newKernelOp(d, f, l)
+func (a *API) launchOp(t *Thread, d int32, f *function, l *Launch) (nodeOp, Error) {
+	o, e := a.newKernelOp(t, d, f, l)
 	if e != Success {
 		return nil, e
 	}
@@ -367,7 +367,7 @@ func (a *API) launchOp(d int32, f *function, l *Launch) (nodeOp, Error) {
 }
 
 // newKernelOp prepares a launch on a device.
-func (a *API) newKernelOp(d int32, f *function, l *Launch) (*kernelOp, Error) {
+func (a *API) newKernelOp(t *Thread, d int32, f *function, l *Launch) (*kernelOp, Error) {
 	dev, e := a.deviceAt(d)
 	if e != Success {
 		return nil, e
@@ -375,7 +375,7 @@ func (a *API) newKernelOp(d int32, f *function, l *Launch) (*kernelOp, Error) {
 	if f == nil {
 		return nil, ErrInvalidDeviceFunction
 	}
-	k, c, e := a.resolve(f, l, dev)
+	k, c, e := a.resolve(t, f, l, dev)
 	if e != Success {
 		return nil, e
 	}
@@ -398,7 +398,7 @@ func (a *API) kernelOpOf(t *Thread, p *KernelNodeParams) (*kernelOp, Error) {
 	if p == nil || p.Func == 0 {
 		return nil, ErrInvalidValue
 	}
-	return a.newKernelOp(t.Device, a.kernelFunction(p.Func), &Launch{Grid: p.Grid, Block: p.Block, Args: p.Args, Extra: p.Extra, Shared: p.Shared})
+	return a.newKernelOp(t, t.Device, a.kernelFunction(p.Func), &Launch{Grid: p.Grid, Block: p.Block, Args: p.Args, Extra: p.Extra, Shared: p.Shared})
 }
 
 // GraphAddKernel adds a launch.
@@ -433,7 +433,7 @@ func (a *API) KernelNodeSetParams(x, h uintptr, exec bool, p *KernelNodeParams) 
 		return ErrInvalidValue
 	}
 	return setParams(a, x, h, exec, func(old *kernelOp) (nodeOp, Error) {
-		o, e := a.newKernelOp(old.dev, a.kernelFunction(p.Func), &Launch{Grid: p.Grid, Block: p.Block, Args: p.Args, Extra: p.Extra, Shared: p.Shared})
+		o, e := a.newKernelOp(nil, old.dev, a.kernelFunction(p.Func), &Launch{Grid: p.Grid, Block: p.Block, Args: p.Args, Extra: p.Extra, Shared: p.Shared})
 		if e != Success {
 			return nil, e
 		}
@@ -450,6 +450,16 @@ const (
 	attrPriority     = 8
 )
 
+// accessWindow is hipAccessPolicyWindow.
+type accessWindow struct {
+	Base  uintptr
+	Hit   int32
+	Ratio float32
+	Miss  int32
+	_     int32
+	Size  uint64
+}
+
 // KernelNodeSetAttribute changes an attribute of a launch; v is a hipKernelNodeAttrValue.
 func (a *API) KernelNodeSetAttribute(h uintptr, attr int32, v uintptr) Error {
 	//fidelity: approximate hipGraphKernelNodeSetAttribute: access policy window and priority are remembered, they change nothing
@@ -457,20 +467,25 @@ func (a *API) KernelNodeSetAttribute(h uintptr, attr int32, v uintptr) Error {
 		return ErrInvalidValue
 	}
 	return getParams(a, h, func(_ *node, o *kernelOp) Error {
-		switch attr {
-		case attrAccessWindow:
+		if attr == attrAccessWindow {
 			// base pointer, two properties and a ratio from 0 to 1 between them, bytes
-			hit, ratio, miss := *(*int32)(pointer(v + 8)), *(*float32)(pointer(v + 12)), *(*int32)(pointer(v + 16))
-			if hit < 0 || hit > 2 || miss < 0 || miss > 2 || miss == 2 || !(ratio >= 0 && ratio <= 1) {
+			w, ok := load[accessWindow](v)
+			if !ok || w.Hit < 0 || w.Hit > 2 || w.Miss < 0 || w.Miss > 1 || !(w.Ratio >= 0 && w.Ratio <= 1) {
 				return ErrInvalidValue
 			}
-			o.window = *(*[32]byte)(pointer(v))
-		case attrCooperative:
+			o.window = w
+			return Success
+		}
+		x, ok := load[int32](v)
+		switch {
+		case !ok:
+			return ErrInvalidValue
+		case attr == attrCooperative:
 			p := *o.prep
-			p.Launch.Cooperative = *(*int32)(pointer(v)) != 0
+			p.Launch.Cooperative = x != 0
 			o.prep = &p
-		case attrPriority:
-			o.priority = *(*int32)(pointer(v))
+		case attr == attrPriority:
+			o.priority = x
 		default:
 			return ErrInvalidValue
 		}
@@ -486,18 +501,17 @@ func (a *API) KernelNodeGetAttribute(h uintptr, attr int32, v uintptr) Error {
 	return getParams(a, h, func(_ *node, o *kernelOp) Error {
 		switch attr {
 		case attrAccessWindow:
-			*(*[32]byte)(pointer(v)) = o.window
+			return store(v, o.window)
 		case attrCooperative:
-			*(*int32)(pointer(v)) = 0
+			var x int32
 			if o.prep.Launch.Cooperative {
-				*(*int32)(pointer(v)) = 1
+				x = 1
 			}
+			return store(v, x)
 		case attrPriority:
-			*(*int32)(pointer(v)) = o.priority
-		default:
-			return ErrInvalidValue
+			return store(v, o.priority)
 		}
-		return Success
+		return ErrInvalidValue
 	})
 }
 

@@ -136,7 +136,9 @@ func (a *API) SetupArgument(t *Thread, p uintptr, n, off uint64) Error {
 	if p == 0 || n > uint64(len(t.Arguments)) || off > uint64(len(t.Arguments))-n {
 		return ErrInvalidValue
 	}
-	copy(t.Arguments[off:], bytesAt(p, int(n)))
+	if !LoadMemory(t.Arguments[off:off+n], p) {
+		return ErrInvalidValue
+	}
 	t.ArgSize = max(t.ArgSize, off+n)
 	return Success
 }

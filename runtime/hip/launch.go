@@ -67,11 +67,11 @@ func (a *API) launch(t *Thread, f *function, l *Launch) Error {
 		return e
 	}
 	if a.capturing() {
-		if done, e := a.captured(t, l.Stream, func() (nodeOp, Error) { return a.launchOp(int32(q.Device().Index), f, l) }); done {
+		if done, e := a.captured(t, l.Stream, func() (nodeOp, Error) { return a.launchOp(t, int32(q.Device().Index), f, l) }); done {
 			return e
 		}
 	}
-	k, c, e := a.resolve(f, l, q.Device())
+	k, c, e := a.resolve(t, f, l, q.Device())
 	if e != Success {
 		return e
 	}
@@ -103,7 +103,7 @@ func (a *API) launch(t *Thread, f *function, l *Launch) Error {
 }
 
 // resolve finds the kernel on a device, and brings the launch into clr's form.
-func (a *API) resolve(f *function, l *Launch, d *clr.Device) (*clr.Kernel, clr.Launch, Error) {
+func (a *API) resolve(t *Thread, f *function, l *Launch, d *clr.Device) (*clr.Kernel, clr.Launch, Error) {
 	c := clr.Launch{Grid: l.Grid, Block: l.Block, SharedMem: l.Shared, Cooperative: l.Cooperative, AnyOrder: l.AnyOrder}
 	k, err := a.kernel(f, d)
 	if err != nil {
@@ -139,16 +139,45 @@ func (a *API) resolve(f *function, l *Launch, d *clr.Device) (*clr.Kernel, clr.L
 		c.Packed = b
 	case l.Args != 0 || k.NumArgs() == 0:
 		args := l.Args
-		c.Arg = func(i int, dst []byte) {
-			p := *(*uintptr)(pointer(args + 8*uintptr(i)))
-			if p != 0 {
-				copy(dst, bytesAt(p, len(dst)))
+		if nearArgs(t, k, args) {
+			c.Arg = func(i int, dst []byte) {
+				if p := *(*uintptr)(pointer(args + 8*uintptr(i))); p != 0 {
+					copy(dst, bytesAt(p, len(dst)))
+				}
 			}
+			break
 		}
+		ok := true
+		c.Arg = func(i int, dst []byte) {
+			p, got := load[uintptr](args + 8*uintptr(i))
+			ok = ok && got && (p == 0 || LoadMemory(dst, p))
+		}
+		p, err := k.Prepare(c)
+		if err != nil {
+			return nil, c, a.launchError(err)
+		}
+		if !ok {
+			return nil, c, ErrInvalidValue
+		}
+		c = p.Launch
 	default:
 		return nil, c, ErrInvalidValue
 	}
 	return k, c, Success
+}
+
+// nearArgs reports whether Go may touch all arguments of a launch.
+func nearArgs(t *Thread, k *clr.Kernel, args uintptr) bool {
+	n := k.NumArgs()
+	if !t.Near(args, 8*uintptr(n)) {
+		return false
+	}
+	for i := range n {
+		if p := *(*uintptr)(pointer(args + 8*uintptr(i))); p != 0 && !t.Near(p, uintptr(k.ArgSize(i))) {
+			return false
+		}
+	}
+	return true
 }
 
 // launchError maps what a launch refuses.
@@ -182,20 +211,29 @@ func packed(extra uintptr) ([]byte, Error) {
 	var buf uintptr
 	var size uint64
 	for i := uintptr(0); i < 16; i++ {
-		switch tag := *(*uintptr)(pointer(extra + 16*i)); tag {
-		case bufferPointer:
-			buf = *(*uintptr)(pointer(extra + 16*i + 8))
-		case bufferSize:
-			p := *(*uintptr)(pointer(extra + 16*i + 8))
-			if p == 0 {
+		x, ok := load[[2]uintptr](extra + 16*i)
+		if tag := x[0]; !ok {
+			// The last one has no value, and may end where memory ends.
+			if tag, ok = load[uintptr](extra + 16*i); !ok || tag != end {
 				return nil, ErrInvalidValue
 			}
-			size = *(*uint64)(pointer(p))
+		}
+		switch x[0] {
+		case bufferPointer:
+			buf = x[1]
+		case bufferSize:
+			if size, ok = load[uint64](x[1]); !ok {
+				return nil, ErrInvalidValue
+			}
 		case end:
 			if buf == 0 && size != 0 || size > 1<<20 {
 				return nil, ErrInvalidValue
 			}
-			return append([]byte{}, bytesAt(buf, int(size))...), Success
+			b := make([]byte, size)
+			if size > 0 && !LoadMemory(b, buf) {
+				return nil, ErrInvalidValue
+			}
+			return b, Success
 		default:
 			return nil, ErrInvalidValue
 		}
@@ -234,11 +272,27 @@ func (a *API) ModuleLoadData(t *Thread, out *uintptr, image uintptr) Error {
 	if _, e := a.device(t); e != Success {
 		return e
 	}
-	b := mappedFrom(image)
+	b, e := a.imageAt(image)
+	if e != Success {
+		return e
+	}
 	if len(b) >= 24 && binary.LittleEndian.Uint32(b) == fatMagic {
 		b = mappedFrom(uintptr(binary.LittleEndian.Uint64(b[8:])))
 	}
 	return a.moduleLoad(t, out, b)
+}
+
+// imageAt is the memory from an image's address on, as far as the image may reach. What lies in memory of the runtime is copied: it may be anywhere.
+func (a *API) imageAt(image uintptr) ([]byte, Error) {
+	m := a.rt.Find(uint64(image))
+	if m == nil || uint64(image)-m.Host >= m.Size {
+		return mappedFrom(image), Success
+	}
+	b := make([]byte, m.Host+m.Size-uint64(image))
+	if !LoadMemory(b, image) {
+		return nil, ErrInvalidValue
+	}
+	return b, Success
 }
 
 func (a *API) moduleLoad(t *Thread, out *uintptr, b []byte) Error {

@@ -1,6 +1,8 @@
 package hip
 
 import (
+	"unsafe"
+
 	"github.com/pumice-gpu/pumice/runtime/clr"
 )
 
@@ -14,6 +16,8 @@ const (
 
 	cpuDevice     int32 = -1
 	invalidDevice int32 = -2
+
+	maxAccessedBy = 1 << 20 // how many devices one may ask for
 )
 
 // MallocManaged is hipMallocManaged.
@@ -167,7 +171,7 @@ func (a *API) MemRangeGetAttributes(list []RangeQuery, p uintptr, size uint64) E
 		return a.noDevice()
 	}
 	for _, x := range list {
-		if x.Data == 0 || x.Size == 0 || x.Size%4 != 0 || x.Attr != rangeAccessedBy && x.Size != 4 {
+		if x.Data == 0 || x.Size == 0 || x.Size/4 > maxAccessedBy || x.Size%4 != 0 || x.Attr != rangeAccessedBy && x.Size != 4 {
 			return ErrInvalidValue
 		}
 	}
@@ -177,8 +181,7 @@ func (a *API) MemRangeGetAttributes(list []RangeQuery, p uintptr, size uint64) E
 		if m.CoarseGrained() {
 			mode = coherencyCoarse
 		}
-		*(*int32)(pointer(list[0].Data)) = mode
-		return Success
+		return store(list[0].Data, mode)
 	}
 	m, e := a.managedRange(p, size)
 	if e != Success {
@@ -210,28 +213,31 @@ func (a *API) MemRangeGetAttributes(list []RangeQuery, p uintptr, size uint64) E
 		return invalidDevice
 	}
 	for _, x := range list {
-		put := func(i uint64, v int32) { *(*int32)(pointer(x.Data + uintptr(4*i))) = v }
+		values := make([]int32, min(x.Size/4, maxAccessedBy))
+		for i := range values {
+			values[i] = invalidDevice
+		}
 		switch x.Attr {
 		case rangeReadMostly:
-			put(0, int32(ask[0].Value))
+			values[0] = int32(ask[0].Value)
 		case rangePreferred:
-			put(0, number(ask[1].Agent))
+			values[0] = number(ask[1].Agent)
 		case rangeLastPrefetch:
-			put(0, number(ask[2].Agent))
+			values[0] = number(ask[2].Agent)
 		case rangeCoherency:
-			put(0, int32(ask[3].Value))
+			values[0] = int32(ask[3].Value)
 		case rangeAccessedBy:
-			n := uint64(0)
+			n := 0
 			for _, y := range ask[who:] {
-				if y.Attr == clr.SVMAccessibleInPlace && n < x.Size/4 {
-					put(n, number(y.Agent))
+				if y.Attr == clr.SVMAccessibleInPlace && n < len(values) {
+					values[n] = number(y.Agent)
 					n++
 				}
 			}
-			for ; n < x.Size/4; n++ {
-				put(n, invalidDevice)
-			}
 		default:
+			return ErrInvalidValue
+		}
+		if !StoreMemory(x.Data, unsafe.Slice((*byte)(unsafe.Pointer(&values[0])), 4*len(values))) {
 			return ErrInvalidValue
 		}
 	}

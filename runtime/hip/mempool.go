@@ -468,16 +468,20 @@ func (a *API) PoolSetAttribute(h uintptr, attr int32, v uintptr) Error {
 	if p == nil || v == 0 {
 		return ErrInvalidValue
 	}
+	var x uint64
+	if b := structBytes(&x)[:poolAttributeSize(attr)]; !LoadMemory(b, v) {
+		return ErrInvalidValue
+	}
 	a.memMu.Lock()
 	defer a.memMu.Unlock()
 	switch attr {
 	case poolReuseFollowEvent, poolReuseOpportunistic, poolReuseInternal:
-		p.policy[attr-poolReuseFollowEvent] = *(*int32)(pointer(v))
+		p.policy[attr-poolReuseFollowEvent] = int32(x)
 	case poolReleaseThreshold:
-		p.threshold = *(*uint64)(pointer(v))
+		p.threshold = x
 		a.pools.idle.Store(1)
 	case poolReservedHigh, poolUsedHigh:
-		if *(*uint64)(pointer(v)) != 0 {
+		if x != 0 {
 			return ErrInvalidValue
 		}
 		if attr == poolUsedHigh {
@@ -497,26 +501,40 @@ func (a *API) PoolGetAttribute(h uintptr, attr int32, v uintptr) Error {
 	if p == nil || v == 0 {
 		return ErrInvalidValue
 	}
-	a.memMu.Lock()
-	defer a.memMu.Unlock()
-	out := (*uint64)(pointer(v))
-	switch attr {
-	case poolReuseFollowEvent, poolReuseOpportunistic, poolReuseInternal:
-		*(*int32)(pointer(v)) = p.policy[attr-poolReuseFollowEvent]
-	case poolReleaseThreshold:
-		*out = p.threshold
-	case poolReservedCurrent:
-		*out = p.reserved
-	case poolReservedHigh:
-		*out = p.reservedHigh
-	case poolUsedCurrent:
-		*out = p.usedBytes
-	case poolUsedHigh:
-		*out = p.usedHigh
-	default:
+	x, ok := a.poolAttribute(p, attr)
+	if !ok || !StoreMemory(v, structBytes(&x)[:poolAttributeSize(attr)]) {
 		return ErrInvalidValue
 	}
 	return Success
+}
+
+// poolAttributeSize is the size of an attribute's value.
+func poolAttributeSize(attr int32) int {
+	switch attr {
+	case poolReuseFollowEvent, poolReuseOpportunistic, poolReuseInternal:
+		return 4
+	}
+	return 8
+}
+
+func (a *API) poolAttribute(p *pool, attr int32) (uint64, bool) {
+	a.memMu.Lock()
+	defer a.memMu.Unlock()
+	switch attr {
+	case poolReuseFollowEvent, poolReuseOpportunistic, poolReuseInternal:
+		return uint64(p.policy[attr-poolReuseFollowEvent]), true
+	case poolReleaseThreshold:
+		return p.threshold, true
+	case poolReservedCurrent:
+		return p.reserved, true
+	case poolReservedHigh:
+		return p.reservedHigh, true
+	case poolUsedCurrent:
+		return p.usedBytes, true
+	case poolUsedHigh:
+		return p.usedHigh, true
+	}
+	return 0, false
 }
 
 // PoolSetAccess lets other devices reach a pool's memory, what there is and what will be.

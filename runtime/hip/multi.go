@@ -53,7 +53,7 @@ func (a *API) LaunchMulti(t *Thread, list []LaunchParams, flags uint32, cooperat
 		if cooperative && (x.Grid != list[0].Grid || x.Block != list[0].Block || x.Shared != list[0].Shared) {
 			return ErrInvalidValue
 		}
-		k, l, e := a.resolve(f, &Launch{Grid: x.Grid, Block: x.Block, Args: x.Args, Shared: uint32(x.Shared), Cooperative: cooperative}, q.Device())
+		k, l, e := a.resolve(t, f, &Launch{Grid: x.Grid, Block: x.Block, Args: x.Args, Shared: uint32(x.Shared), Cooperative: cooperative}, q.Device())
 		if e != Success {
 			return e
 		}

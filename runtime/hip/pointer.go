@@ -34,8 +34,7 @@ func (a *API) PointerGetAttribute(out uintptr, attr int32, p uintptr) Error {
 		return a.noDevice()
 	}
 	if attr == ptrMemoryType && arrayOf(p) != nil {
-		*(*uint32)(pointer(out)) = a.arrayMemoryType()
-		return Success
+		return store(out, a.arrayMemoryType())
 	}
 	m := a.rt.Find(uint64(p))
 	if m == nil {
@@ -45,42 +44,38 @@ func (a *API) PointerGetAttribute(out uintptr, attr int32, p uintptr) Error {
 	if off >= m.Size {
 		off = uint64(p) - m.Host
 	}
-	put32 := func(v uint32) { *(*uint32)(pointer(out)) = v }
-	put64 := func(v uint64) { *(*uint64)(pointer(out)) = v }
-	flag := func(v bool) { *(*bool)(pointer(out)) = v } // one byte, as in AMD's runtime: what is next to it is the program's
+	flag := func(v bool) Error { return store(out, v) } // one byte, as in AMD's runtime: what is next to it is the program's
 	switch attr {
 	case ptrMemoryType:
-		put32(a.memoryType(m.Kind))
+		return store(out, a.memoryType(m.Kind))
 	case ptrDevicePointer:
-		put64(m.Ptr + off)
+		return store(out, m.Ptr+off)
 	case ptrHostPointer:
 		if m.Kind == clr.DeviceMemory {
-			put64(0)
+			_ = store(out, uint64(0))
 			return ErrInvalidValue
 		}
-		put64(m.Host + off)
+		return store(out, m.Host+off)
 	case ptrSyncMemops:
-		flag(false)
+		return flag(false)
 	case ptrBufferID:
-		put32(uint32(m.ID))
+		return store(out, uint32(m.ID))
 	case ptrIsManaged:
-		flag(m.Kind == clr.ManagedMemory)
+		return flag(m.Kind == clr.ManagedMemory)
 	case ptrDeviceOrdinal:
-		put32(uint32(m.Device.Index))
+		return store(out, uint32(m.Device.Index))
 	case ptrRangeStart:
-		put64(m.Ptr)
+		return store(out, m.Ptr)
 	case ptrRangeSize:
-		put32(uint32(m.Size)) // 32 bits in AMD's runtime too
+		return store(out, uint32(m.Size)) // 32 bits in AMD's runtime too
 	case ptrMapped:
-		flag(true)
+		return flag(true)
 	case ptrAccessFlags:
-		put32(3)
+		return store(out, uint32(3))
 	case ptrContext, ptrP2PTokens, ptrLegacyIPC, ptrHandleTypes, ptrRDMACapable, ptrMemPool:
 		return ErrNotSupported // as AMD's runtime answers
-	default:
-		return ErrInvalidValue
 	}
-	return Success
+	return ErrInvalidValue
 }
 
 // PointerGetAttributesDrv is hipDrvPointerGetAttributes: several attributes; one that does not apply gives 0, which is no error.
@@ -97,11 +92,14 @@ func (a *API) PointerGetAttributesDrv(attrs []int32, out []uintptr, p uintptr) E
 		if e := a.PointerGetAttribute(out[i], x, p); e != Success {
 			switch x {
 			case ptrContext, ptrDevicePointer, ptrHostPointer, ptrRangeStart, ptrRangeSize, ptrMemPool:
-				*(*uint64)(pointer(out[i])) = 0
+				e = store(out[i], uint64(0))
 			case ptrDeviceOrdinal:
-				*(*int32)(pointer(out[i])) = invalidDevice
+				e = store(out[i], int32(invalidDevice))
 			default:
-				*(*uint32)(pointer(out[i])) = 0
+				e = store(out[i], uint32(0))
+			}
+			if e != Success {
+				return e
 			}
 		}
 	}

@@ -92,6 +92,14 @@ type layout struct {
 	fields []propField
 }
 
+// PropSize is the size of hipDeviceProp_t, in bytes: of HIP 6 and later (r0600), or before.
+func PropSize(r0600 bool) uint32 {
+	if r0600 {
+		return uint32(layout6.size)
+	}
+	return uint32(layout5.size)
+}
+
 type propField struct {
 	off int
 	val func(*Props) any // string with length n, uint64, int32, uint32, [n]int32, [16]byte

@@ -10,7 +10,10 @@ const (
 )
 
 // streamAttr is hipLaunchAttributeValue.
-type streamAttr [64]byte
+type streamAttr [StreamAttributeSize]byte
+
+// StreamAttributeSize is the size of hipStreamAttrValue, in bytes.
+const StreamAttributeSize uint32 = 64
 
 // attributed is the stream of a handle: null streams have no attributes of their own.
 func (a *API) attributed(t *Thread, s uintptr) (*stream, Error) {

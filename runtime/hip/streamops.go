@@ -147,7 +147,10 @@ func readMemOps(n uint32, p uintptr) (memOps, Error) {
 	if n == 0 || n > 256 || p == 0 {
 		return nil, ErrInvalidValue
 	}
-	ops := append(memOps(nil), unsafe.Slice((*uint64)(pointer(p)), n*memOpSize/8)...)
+	ops := make(memOps, n*memOpSize/8)
+	if !LoadMemory(unsafe.Slice((*byte)(unsafe.Pointer(&ops[0])), 8*len(ops)), p) {
+		return nil, ErrInvalidValue
+	}
 	for i := 0; i < len(ops); i += memOpSize / 8 {
 		switch uint32(ops[i]) {
 		case memOpWait32, memOpWrite32, memOpWait64, memOpWrite64:

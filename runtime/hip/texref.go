@@ -49,7 +49,14 @@ type refKey struct {
 	name   string
 }
 
-func refAt(p uintptr) *textureReference { return (*textureReference)(pointer(p)) }
+// refAt reads a reference, which is a variable of the program; nil where there is none.
+func refAt(p uintptr) *textureReference {
+	x, ok := load[textureReference](p)
+	if !ok {
+		return nil
+	}
+	return &x
+}
 
 // ModuleGetTexRef is hipModuleGetTexRef.
 func (a *API) ModuleGetTexRef(out *uintptr, m uintptr, name string) Error {
@@ -76,7 +83,7 @@ func (a *API) ModuleGetTexRef(out *uintptr, m uintptr, name string) Error {
 		return a.fromErr(err)
 	}
 	h := uintptr(o.Host)
-	*refAt(h) = textureReference{AddressMode: [3]uint32{1, 1, 1}, NumChannels: 1, Format: formatF32, ReadMode: 1}
+	*(*textureReference)(pointer(h)) = textureReference{AddressMode: [3]uint32{1, 1, 1}, NumChannels: 1, Format: formatF32, ReadMode: 1}
 	moduleTextures.Store(h, &moduleTexture{o, x.dev, addr, n})
 	moduleRefs.Store(refKey{m, name}, h)
 	*out = h
@@ -98,6 +105,9 @@ func (a *API) GetTextureReference(out *uintptr, sym uintptr) Error {
 // bind makes the reference's texture of a resource.
 func (a *API) bind(t *Thread, ref uintptr, r *ResourceDesc, readMode uint32) Error {
 	x := refAt(ref)
+	if x == nil {
+		return ErrInvalidValue
+	}
 	var dev *clr.Device
 	var addr, size uint64
 	if v, ok := moduleTextures.Load(ref); ok {
@@ -115,6 +125,9 @@ func (a *API) bind(t *Thread, ref uintptr, r *ResourceDesc, readMode uint32) Err
 	if x.Object != 0 {
 		_ = a.destroyTexture(x.Object, false)
 		x.Object = 0
+		if e := store(ref, *x); e != Success {
+			return e
+		}
 	}
 	d := TextureDesc{AddressMode: x.AddressMode, FilterMode: x.FilterMode, ReadMode: readMode, SRGB: x.SRGB, NormalizedCoords: x.Normalized}
 	var h uintptr
@@ -122,6 +135,10 @@ func (a *API) bind(t *Thread, ref uintptr, r *ResourceDesc, readMode uint32) Err
 		return e
 	}
 	x.Object = h
+	if e := store(ref, *x); e != Success {
+		_ = a.destroyTexture(h, false)
+		return e
+	}
 	b := unsafe.Slice((*byte)(unsafe.Pointer(x)), unsafe.Sizeof(*x))
 	return a.fromErr(dev.Write(addr, b[:min(size, uint64(len(b)))]))
 }
@@ -134,7 +151,8 @@ func linearOffset(p uintptr, c channel) (uintptr, bool) {
 
 // BindTexture is hipBindTexture: plain memory as an array of texels.
 func (a *API) BindTexture(t *Thread, offset *uint64, ref, p uintptr, d *ChannelFormatDesc, size uint64) Error {
-	if ref == 0 || p == 0 || d == nil {
+	x := refAt(ref)
+	if x == nil || p == 0 || d == nil {
 		return ErrInvalidValue
 	}
 	c, ok := channelOf(d)
@@ -154,48 +172,50 @@ func (a *API) BindTexture(t *Thread, offset *uint64, ref, p uintptr, d *ChannelF
 	if m := a.rt.Find(uint64(p)); m != nil && size > m.Ptr+m.Size-uint64(p) {
 		size = m.Ptr + m.Size - uint64(p)
 	}
-	return a.bind(t, ref, &ResourceDesc{Type: resourceLinear, Ptr: p, Desc: *d, Size: [3]uint64{size}}, refAt(ref).ReadMode)
+	return a.bind(t, ref, &ResourceDesc{Type: resourceLinear, Ptr: p, Desc: *d, Size: [3]uint64{size}}, x.ReadMode)
 }
 
 // BindTexture2D is hipBindTexture2D: plain memory with a pitch.
 func (a *API) BindTexture2D(t *Thread, offset *uint64, ref, p uintptr, d *ChannelFormatDesc, width, height, pitch uint64) Error {
-	if ref == 0 || p == 0 || d == nil {
+	x := refAt(ref)
+	if x == nil || p == 0 || d == nil {
 		return ErrInvalidValue
 	}
 	if offset != nil {
 		*offset = 0
 	}
-	return a.bind(t, ref, &ResourceDesc{Type: resourcePitch2D, Ptr: p, Desc: *d, Size: [3]uint64{width, height, pitch}}, refAt(ref).ReadMode)
+	return a.bind(t, ref, &ResourceDesc{Type: resourcePitch2D, Ptr: p, Desc: *d, Size: [3]uint64{width, height, pitch}}, x.ReadMode)
 }
 
 // BindTextureToArray is hipBindTextureToArray.
 func (a *API) BindTextureToArray(t *Thread, ref, array uintptr, d *ChannelFormatDesc) Error {
-	if ref == 0 || array == 0 || d == nil {
+	x := refAt(ref)
+	if x == nil || array == 0 || d == nil {
 		return ErrInvalidValue
 	}
-	return a.bind(t, ref, &ResourceDesc{Type: resourceArray, Ptr: array}, refAt(ref).ReadMode)
+	return a.bind(t, ref, &ResourceDesc{Type: resourceArray, Ptr: array}, x.ReadMode)
 }
 
 // UnbindTexture is hipUnbindTexture.
 func (a *API) UnbindTexture(ref uintptr) Error {
-	if ref == 0 {
+	x := refAt(ref)
+	if x == nil {
 		return ErrInvalidValue
 	}
-	x := refAt(ref)
 	if x.Object == 0 {
 		return Success
 	}
 	h := x.Object
 	x.Object = 0
+	if e := store(ref, *x); e != Success {
+		return e
+	}
 	return a.destroyTexture(h, false)
 }
 
 // TextureAlignmentOffset is hipGetTextureAlignmentOffset; what is bound is always aligned.
 func (a *API) TextureAlignmentOffset(out *uint64, ref uintptr) Error {
-	if out == nil || ref == 0 {
-		return ErrInvalidValue
-	}
-	if refAt(ref).Object == 0 {
+	if x := refAt(ref); out == nil || x == nil || x.Object == 0 {
 		return ErrInvalidValue
 	}
 	*out = 0
@@ -214,24 +234,27 @@ func (x *textureReference) driverReadMode() uint32 {
 
 // TexRefSetArray is hipTexRefSetArray: the format is the array's.
 func (a *API) TexRefSetArray(t *Thread, ref, array uintptr, flags uint32) Error {
-	if ref == 0 || array == 0 || flags != 1 { // HIP_TRSA_OVERRIDE_FORMAT
+	x := refAt(ref)
+	if x == nil || array == 0 || flags != 1 { // HIP_TRSA_OVERRIDE_FORMAT
 		return ErrInvalidValue
 	}
 	r := arrayOf(array)
 	if r == nil {
 		return ErrInvalidValue
 	}
-	x := refAt(ref)
 	x.Format, x.NumChannels = r.c.format, int32(r.c.channels)
+	if e := store(ref, *x); e != Success {
+		return e
+	}
 	return a.bind(t, ref, &ResourceDesc{Type: resourceArray, Ptr: array}, x.driverReadMode())
 }
 
 // TexRefSetAddress is hipTexRefSetAddress.
 func (a *API) TexRefSetAddress(t *Thread, offset *uint64, ref, p uintptr, n uint64) Error {
-	if ref == 0 || p == 0 {
+	x := refAt(ref)
+	if x == nil || p == 0 {
 		return ErrInvalidValue
 	}
-	x := refAt(ref)
 	c, ok := channelOfFormat(x.Format, uint32(x.NumChannels))
 	if !ok {
 		return ErrInvalidValue
@@ -248,24 +271,28 @@ func (a *API) TexRefSetAddress(t *Thread, offset *uint64, ref, p uintptr, n uint
 
 // TexRefSetAddress2D is hipTexRefSetAddress2D.
 func (a *API) TexRefSetAddress2D(t *Thread, ref uintptr, d *ArrayDescriptor, p uintptr, pitch uint64) Error {
-	if ref == 0 || p == 0 || d == nil {
+	x := refAt(ref)
+	if x == nil || p == 0 || d == nil {
 		return ErrInvalidValue
 	}
 	c, ok := channelOfFormat(d.Format, d.NumChannels)
 	if !ok {
 		return ErrInvalidValue
 	}
-	x := refAt(ref)
 	x.Format, x.NumChannels = d.Format, int32(d.NumChannels)
+	if e := store(ref, *x); e != Success {
+		return e
+	}
 	return a.bind(t, ref, &ResourceDesc{Type: resourcePitch2D, Ptr: p, Desc: c.desc(), Size: [3]uint64{d.Width, d.Height, pitch}}, x.driverReadMode())
 }
 
 // TexRefSet sets what of a reference takes effect when it is bound.
 func (a *API) TexRefSet(ref uintptr, f func(x *textureReference) bool) Error {
-	if ref == 0 || !f(refAt(ref)) {
+	x := refAt(ref)
+	if x == nil || !f(x) {
 		return ErrInvalidValue
 	}
-	return Success
+	return store(ref, *x)
 }
 
 // TexRefSetAddressMode is hipTexRefSetAddressMode.
@@ -312,10 +339,11 @@ func (a *API) TexRefSetFormat(ref uintptr, format uint32, n int32) Error {
 
 // TexRefGetAddress is hipTexRefGetAddress, TexRefGetArray hipTexRefGetArray.
 func (a *API) TexRefGetAddress(out *uintptr, ref uintptr, array bool) Error {
-	if out == nil || ref == 0 {
+	r := refAt(ref)
+	if out == nil || r == nil {
 		return ErrInvalidValue
 	}
-	x := textureOf(refAt(ref).Object, false)
+	x := textureOf(r.Object, false)
 	if x == nil || (x.res.Type == resourceArray) != array {
 		return ErrInvalidValue
 	}
@@ -325,28 +353,30 @@ func (a *API) TexRefGetAddress(out *uintptr, ref uintptr, array bool) Error {
 
 // TexRefGetAddressMode is hipTexRefGetAddressMode.
 func (a *API) TexRefGetAddressMode(out *uint32, ref uintptr, dim int32) Error {
-	if out == nil || ref == 0 || dim < 0 || dim > 2 {
+	x := refAt(ref)
+	if out == nil || x == nil || dim < 0 || dim > 2 {
 		return ErrInvalidValue
 	}
-	*out = refAt(ref).AddressMode[dim]
+	*out = x.AddressMode[dim]
 	return Success
 }
 
 // TexRefGetFilterMode is hipTexRefGetFilterMode.
 func (a *API) TexRefGetFilterMode(out *uint32, ref uintptr) Error {
-	if out == nil || ref == 0 {
+	x := refAt(ref)
+	if out == nil || x == nil {
 		return ErrInvalidValue
 	}
-	*out = refAt(ref).FilterMode
+	*out = x.FilterMode
 	return Success
 }
 
 // TexRefGetFlags is hipTexRefGetFlags.
 func (a *API) TexRefGetFlags(out *uint32, ref uintptr) Error {
-	if out == nil || ref == 0 {
+	x := refAt(ref)
+	if out == nil || x == nil {
 		return ErrInvalidValue
 	}
-	x := refAt(ref)
 	*out = 0
 	if x.ReadMode == 0 {
 		*out |= readAsInteger
@@ -362,10 +392,10 @@ func (a *API) TexRefGetFlags(out *uint32, ref uintptr) Error {
 
 // TexRefGetFormat is hipTexRefGetFormat.
 func (a *API) TexRefGetFormat(format *uint32, n *int32, ref uintptr) Error {
-	if format == nil || n == nil || ref == 0 {
+	x := refAt(ref)
+	if format == nil || n == nil || x == nil {
 		return ErrInvalidValue
 	}
-	x := refAt(ref)
 	*format, *n = x.Format, x.NumChannels
 	return Success
 }

@@ -2,6 +2,7 @@ package hip
 
 import (
 	"sync"
+	"unsafe"
 
 	"github.com/pumice-gpu/pumice/runtime/clr"
 )
@@ -324,6 +325,12 @@ const (
 	readAsInteger         = 0x01
 	normalizedCoordinates = 0x02
 	flagSRGB              = 0x10
+)
+
+// Sizes of HIP_RESOURCE_DESC and HIP_TEXTURE_DESC, in bytes.
+const (
+	DrvResourceSize = uint32(unsafe.Sizeof(drvResource{}))
+	DrvTextureSize  = uint32(unsafe.Sizeof(drvTexture{}))
 )
 
 // TexObjectCreate is hipTexObjectCreate.

@@ -322,7 +322,11 @@ func sharedFD(p uintptr) int {
 	if p < largest {
 		return int(p)
 	}
-	return int(*(*int32)(pointer(p)))
+	fd, ok := load[int32](p)
+	if !ok {
+		return -1
+	}
+	return int(fd)
 }
 
 // MemImport makes a handle of memory from a file descriptor.

@@ -4,8 +4,9 @@
 // Start says what stands behind; a main package sets it before anything can call.
 //
 // A call costs one change from C to Go and one back for the thread's state, which is a thread-local variable of C: threads may come and go without Go
-// noticing. Memory of the application is copied by the C library, not by Go: a page of it may be served by a fault handler, and a goroutine that waits
-// for one holds up the garbage collector.
+// noticing. Memory of the application is touched by C, not by Go: a page of it may be served by a fault handler, and a goroutine that waits
+// for one holds up the garbage collector. What parameters point to is therefore lent where it is not close above the call in the stack, see loan; a bad address gives
+// hipErrorInvalidValue. What is written of a call with AMD_LOG_LEVEL comes from the same list of parameters.
 //
 // What is exported and not here returns hipErrorNotSupported from the stub, which names it once:
 //
@@ -17,6 +18,7 @@
 package hipabi
 
 /*
+#cgo CFLAGS: -D_GNU_SOURCE
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -29,8 +31,19 @@ typedef struct { uint32_t x, y, z; } pumice_dim3;
 typedef struct { size_t w, h, d; } pumice_extent;
 typedef struct { void *p; size_t pitch, xs, ys; } pumice_pitched;
 
+// What Go may touch of a stack, at the head of hip.Thread: up to near_enough above the call, and not past the stack's end. The program's results lie there, and so do
+// the parameters of the call itself, so nobody can have sent it to a GPU.
+struct head {
+    uintptr_t low, high;
+};
+enum { near_enough = 16384 };
+
 // The state itself is in the heap: a library that is opened late gets little thread-local storage.
-static __thread void *thread_state;
+static __thread struct state {
+    struct head head;
+    char rest[2048];
+    uintptr_t stack_low, stack_high;
+} *thread_state;
 static pthread_key_t thread_key;
 extern void pumice_hip_thread_end(void *);
 static pid_t thread_owner; // a child of fork that ends has none of Go's threads
@@ -42,14 +55,33 @@ static void make_key(void) {
     thread_owner = getpid();
     pthread_key_create(&thread_key, end_thread);
 }
+static void find_stack(struct state *s) {
+    extern void *__libc_stack_end;
+    pthread_attr_t attr;
+    void *low;
+    size_t size;
+    if (gettid() == getpid()) {
+        s->stack_high = (uintptr_t)__libc_stack_end;
+        s->stack_low = s->stack_high - (1 << 20); // a program that has gone deeper has its results lent
+    } else if (pthread_getattr_np(pthread_self(), &attr) == 0) {
+        if (pthread_attr_getstack(&attr, &low, &size) == 0) s->stack_low = (uintptr_t)low, s->stack_high = s->stack_low + size;
+        pthread_attr_destroy(&attr);
+    }
+}
 static void *pumice_hip_thread(void) {
-    if (!thread_state) {
+    struct state *s = thread_state;
+    if (!s) {
         static pthread_once_t once = PTHREAD_ONCE_INIT;
         pthread_once(&once, make_key);
-        thread_state = calloc(1, 2048);
-        pthread_setspecific(thread_key, thread_state);
+        s = thread_state = calloc(1, sizeof *s);
+        find_stack(s);
+        pthread_setspecific(thread_key, s);
     }
-    return thread_state;
+    // This runs on the caller's stack, below the caller.
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0), room = s->stack_high - here;
+    s->head.low = here;
+    s->head.high = here < s->stack_low || here >= s->stack_high ? here : here + (room < near_enough ? room : near_enough);
+    return s;
 }
 
 static void call_host(void *f, void *data) { ((void (*)(void *))f)(data); }
@@ -75,6 +107,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/pumice-gpu/pumice/cmd/libpumice/caller"
 	"github.com/pumice-gpu/pumice/internal/bigstack"
 	"github.com/pumice-gpu/pumice/runtime/clr"
 	"github.com/pumice-gpu/pumice/runtime/hip"
@@ -97,6 +130,12 @@ func api() *hip.API {
 	once.Do(func() {
 		clr.CopyHost = func(dst, src, n uint64) { C.pumice_move(ptr(dst), ptr(src), C.size_t(n)) }
 		clr.CopyShared = clr.CopyHost
+		hip.LoadMemory = func(dst []byte, src uintptr) bool {
+			return len(dst) == 0 || caller.Load(unsafe.Pointer(&dst[0]), src, uintptr(len(dst)))
+		}
+		hip.StoreMemory = func(dst uintptr, src []byte) bool {
+			return len(src) == 0 || caller.Store(dst, unsafe.Pointer(&src[0]), uintptr(len(src)))
+		}
 		clr.SetHost = func(dst uint64, v byte, n uint64) { C.pumice_set(ptr(dst), C.int(v), C.size_t(n)) }
 		clr.WriteText = func(stderr bool, b []byte) {
 			if len(b) == 0 {
@@ -133,9 +172,16 @@ func pumice_hip_thread_end(state unsafe.Pointer) { api().ThreadEnd((*hip.Thread)
 
 func thread() *hip.Thread { return (*hip.Thread)(C.pumice_hip_thread()) }
 
-// call runs one function for the calling thread.
-func call(name string, f func(a *hip.API, t *hip.Thread) hip.Error) int32 {
+// call runs one function for the calling thread. args are all its parameters: loans for what points to memory that f reads or writes, see loan; the others are for
+// the log only.
+func call(name string, f func(a *hip.API, t *hip.Thread) hip.Error, args ...any) int32 {
 	a, t := api(), thread()
+	switch {
+	case a.LogsCalls():
+		return int32(a.CallLogged(t, name, show(args), func() hip.Error { return lend(t, args, func() hip.Error { return f(a, t) }) }, func() string { return made(args) }))
+	case far(t, args):
+		return int32(a.Call(t, name, func() hip.Error { return lend(t, args, func() hip.Error { return f(a, t) }) }))
+	}
 	return int32(a.Call(t, name, func() hip.Error { return f(a, t) }))
 }
 
@@ -188,19 +234,17 @@ func hipGetErrorString(e int32) *C.char { return static(api().ErrorString(hip.Er
 
 //export hipDrvGetErrorName
 func hipDrvGetErrorName(e int32, out **C.char) int32 {
-	if out == nil {
+	if !caller.Put(out, static(hip.Error(e).Name())) {
 		return int32(hip.ErrInvalidValue)
 	}
-	*out = static(hip.Error(e).Name())
 	return 0
 }
 
 //export hipDrvGetErrorString
 func hipDrvGetErrorString(e int32, out **C.char) int32 {
-	if out == nil {
+	if !caller.Put(out, static(hip.Error(e).Text())) {
 		return int32(hip.ErrInvalidValue)
 	}
-	*out = static(hip.Error(e).Text())
 	return 0
 }
 
@@ -218,32 +262,39 @@ func hipGetStreamDeviceId(s uintptr) int32 { return api().StreamDeviceID(thread(
 
 //export __hipPushCallConfiguration
 func __hipPushCallConfiguration(grid, block C.pumice_dim3, shared uint64, s uintptr) int32 {
-	return call("__hipPushCallConfiguration", func(a *hip.API, t *hip.Thread) hip.Error { return a.PushConfig(t, d3(grid), d3(block), shared, s) })
+	return call("__hipPushCallConfiguration", func(a *hip.API, t *hip.Thread) hip.Error { return a.PushConfig(t, d3(grid), d3(block), shared, s) }, box(d3(grid)), box(d3(block)), shared, stream(s))
 }
 
 //export __hipPopCallConfiguration
 func __hipPopCallConfiguration(grid, block *C.pumice_dim3, shared *uint64, s *uintptr) int32 {
-	c, e := api().PopConfig(thread())
-	if e == hip.Success {
-		*grid = C.pumice_dim3{C.uint32_t(c.Grid.X), C.uint32_t(c.Grid.Y), C.uint32_t(c.Grid.Z)}
-		*block = C.pumice_dim3{C.uint32_t(c.Block.X), C.uint32_t(c.Block.Y), C.uint32_t(c.Block.Z)}
-		*shared, *s = c.Shared, c.Stream
-	}
-	return int32(e)
+	return call("__hipPopCallConfiguration", func(a *hip.API, t *hip.Thread) hip.Error {
+		if grid == nil || block == nil || shared == nil || s == nil {
+			return hip.ErrInvalidValue
+		}
+		c, e := a.PopConfig(t)
+		if e == hip.Success {
+			*grid = C.pumice_dim3{C.uint32_t(c.Grid.X), C.uint32_t(c.Grid.Y), C.uint32_t(c.Grid.Z)}
+			*block = C.pumice_dim3{C.uint32_t(c.Block.X), C.uint32_t(c.Block.Y), C.uint32_t(c.Block.Z)}
+			*shared, *s = c.Shared, c.Stream
+		}
+		return e
+	}, outOf(&grid), outOf(&block), outOf(&shared), outOf(&s))
 }
 
-func launchKey(name string, key uintptr, l *hip.Launch) int32 {
-	return call(name, func(a *hip.API, t *hip.Thread) hip.Error { return a.LaunchKey(t, key, l) })
+func launchKey(name string, key uintptr, l *hip.Launch, args ...any) int32 {
+	return call(name, func(a *hip.API, t *hip.Thread) hip.Error { return a.LaunchKey(t, key, l) }, args...)
 }
+
+func box(d clr.Dim3) [3]uint64 { return [3]uint64{uint64(d.X), uint64(d.Y), uint64(d.Z)} }
 
 //export hipLaunchKernel
 func hipLaunchKernel(key uintptr, grid, block C.pumice_dim3, args uintptr, shared uint64, s uintptr) int32 {
-	return launchKey("hipLaunchKernel", key, &hip.Launch{Grid: d3(grid), Block: d3(block), Args: args, Shared: uint32(shared), Stream: s})
+	return launchKey("hipLaunchKernel", key, &hip.Launch{Grid: d3(grid), Block: d3(block), Args: args, Shared: uint32(shared), Stream: s}, key, box(d3(grid)), box(d3(block)), args, shared, stream(s))
 }
 
 //export hipLaunchKernel_spt
 func hipLaunchKernel_spt(key uintptr, grid, block C.pumice_dim3, args uintptr, shared uint64, s uintptr) int32 {
-	return launchKey("hipLaunchKernel", key, &hip.Launch{Grid: d3(grid), Block: d3(block), Args: args, Shared: uint32(shared), Stream: spt(s)})
+	return launchKey("hipLaunchKernel", key, &hip.Launch{Grid: d3(grid), Block: d3(block), Args: args, Shared: uint32(shared), Stream: spt(s)}, key, box(d3(grid)), box(d3(block)), args, shared, stream(s))
 }
 
 // spt turns the null stream into the per-thread default stream.
@@ -256,38 +307,38 @@ func spt(s uintptr) uintptr {
 
 //export hipExtLaunchKernel
 func hipExtLaunchKernel(key uintptr, grid, block C.pumice_dim3, args uintptr, shared uint64, s, start, stop uintptr, flags int32) int32 {
-	return launchKey("hipExtLaunchKernel", key, &hip.Launch{Grid: d3(grid), Block: d3(block), Args: args, Shared: uint32(shared), Stream: s, Start: start, Stop: stop, AnyOrder: flags&1 != 0})
+	return launchKey("hipExtLaunchKernel", key, &hip.Launch{Grid: d3(grid), Block: d3(block), Args: args, Shared: uint32(shared), Stream: s, Start: start, Stop: stop, AnyOrder: flags&1 != 0}, key, box(d3(grid)), box(d3(block)), args, shared, stream(s), event(start), event(stop), flags)
 }
 
 //export hipLaunchCooperativeKernel
 func hipLaunchCooperativeKernel(key uintptr, grid, block C.pumice_dim3, args uintptr, shared uint32, s uintptr) int32 {
-	return launchKey("hipLaunchCooperativeKernel", key, &hip.Launch{Grid: d3(grid), Block: d3(block), Args: args, Shared: shared, Stream: s, Cooperative: true})
+	return launchKey("hipLaunchCooperativeKernel", key, &hip.Launch{Grid: d3(grid), Block: d3(block), Args: args, Shared: shared, Stream: s, Cooperative: true}, key, box(d3(grid)), box(d3(block)), args, shared, stream(s))
 }
 
 //export hipLaunchCooperativeKernel_spt
 func hipLaunchCooperativeKernel_spt(key uintptr, grid, block C.pumice_dim3, args uintptr, shared uint32, s uintptr) int32 {
-	return launchKey("hipLaunchCooperativeKernel", key, &hip.Launch{Grid: d3(grid), Block: d3(block), Args: args, Shared: shared, Stream: spt(s), Cooperative: true})
+	return launchKey("hipLaunchCooperativeKernel", key, &hip.Launch{Grid: d3(grid), Block: d3(block), Args: args, Shared: shared, Stream: spt(s), Cooperative: true}, key, box(d3(grid)), box(d3(block)), args, shared, stream(s))
 }
 
 //export hipModuleLaunchKernel
 func hipModuleLaunchKernel(fn uintptr, gx, gy, gz, bx, by, bz, shared uint32, s, args, extra uintptr) int32 {
 	return call("hipModuleLaunchKernel", func(a *hip.API, t *hip.Thread) hip.Error {
 		return a.LaunchFunction(t, fn, &hip.Launch{Grid: clr.Dim3{X: gx, Y: gy, Z: gz}, Block: clr.Dim3{X: bx, Y: by, Z: bz}, Args: args, Extra: extra, Shared: shared, Stream: s})
-	})
+	}, fn, gx, gy, gz, bx, by, bz, shared, stream(s), args, extra)
 }
 
 //export hipModuleLaunchCooperativeKernel
 func hipModuleLaunchCooperativeKernel(fn uintptr, gx, gy, gz, bx, by, bz, shared uint32, s, args uintptr) int32 {
 	return call("hipModuleLaunchCooperativeKernel", func(a *hip.API, t *hip.Thread) hip.Error {
 		return a.LaunchFunction(t, fn, &hip.Launch{Grid: clr.Dim3{X: gx, Y: gy, Z: gz}, Block: clr.Dim3{X: bx, Y: by, Z: bz}, Args: args, Shared: shared, Stream: s, Cooperative: true})
-	})
+	}, fn, gx, gy, gz, bx, by, bz, shared, stream(s), args)
 }
 
 //export hipExtModuleLaunchKernel
 func hipExtModuleLaunchKernel(fn uintptr, gx, gy, gz, bx, by, bz uint32, shared uint64, s, args, extra, start, stop uintptr, flags uint32) int32 {
 	return call("hipExtModuleLaunchKernel", func(a *hip.API, t *hip.Thread) hip.Error {
 		return a.LaunchFunction(t, fn, &hip.Launch{Grid: clr.Dim3{X: gx, Y: gy, Z: gz}, Items: true, Block: clr.Dim3{X: bx, Y: by, Z: bz}, Args: args, Extra: extra, Shared: uint32(shared), Stream: s, Start: start, Stop: stop, AnyOrder: flags&1 != 0})
-	})
+	}, fn, gx, gy, gz, bx, by, bz, shared, stream(s), args, extra, event(start), event(stop), flags)
 }
 
 //export hipHccModuleLaunchKernel
@@ -302,7 +353,7 @@ func hipModuleLoad(out *uintptr, path *C.char) int32 {
 			return hip.ErrInvalidValue
 		}
 		return a.ModuleLoad(t, out, C.GoString(path))
-	})
+	}, handle(&out), text(&path))
 }
 
 //export hipModuleLoadDataEx
@@ -317,7 +368,7 @@ func hipModuleGetFunction(out *uintptr, m uintptr, name *C.char) int32 {
 			return hip.ErrInvalidValue
 		}
 		return a.ModuleGetFunction(t, out, m, C.GoString(name))
-	})
+	}, handle(&out), m, text(&name))
 }
 
 //export hipModuleGetGlobal
@@ -327,7 +378,7 @@ func hipModuleGetGlobal(out *uintptr, size *uint64, m uintptr, name *C.char) int
 			return hip.ErrInvalidValue
 		}
 		return a.ModuleGetGlobal(out, size, m, C.GoString(name))
-	})
+	}, handle(&out), outOf(&size), m, text(&name))
 }
 
 //export hipStreamAddCallback
@@ -337,12 +388,12 @@ func hipStreamAddCallback(s uintptr, f, data unsafe.Pointer, flags uint32) int32
 			return hip.ErrInvalidValue
 		}
 		return a.HostFunc(t, s, func() { C.call_stream(f, ptr(uint64(s)), 0, data) })
-	})
+	}, stream(s), f, data, flags)
 }
 
 //export hipLaunchHostFunc
 func hipLaunchHostFunc(s, f, data uintptr) int32 {
-	return call("hipLaunchHostFunc", func(a *hip.API, t *hip.Thread) hip.Error { return a.LaunchHostFunc(t, s, f, data) })
+	return call("hipLaunchHostFunc", func(a *hip.API, t *hip.Thread) hip.Error { return a.LaunchHostFunc(t, s, f, data) }, stream(s), f, data)
 }
 
 //export hipLaunchHostFunc_spt
@@ -352,23 +403,23 @@ func hipLaunchHostFunc_spt(s, f, data uintptr) int32 { return hipLaunchHostFunc(
 func hipMalloc3D(out uintptr, x C.pumice_extent) int32 {
 	return call("hipMalloc3D", func(a *hip.API, t *hip.Thread) hip.Error {
 		return a.Malloc3D(t, at[hip.PitchedPtr](out), hip.Extent{Width: uint64(x.w), Height: uint64(x.h), Depth: uint64(x.d)})
-	})
+	}, outAt[hip.PitchedPtr](&out), [3]uint64{uint64(x.w), uint64(x.h), uint64(x.d)})
 }
 
-func memset3D(name string, p C.pumice_pitched, v int32, x C.pumice_extent, s uintptr, async bool) int32 {
+func memset3D(name string, p C.pumice_pitched, v int32, x C.pumice_extent, s uintptr, async bool, args ...any) int32 {
 	return call(name, func(a *hip.API, t *hip.Thread) hip.Error {
 		return a.Memset2D(t, uintptr(p.p), uint64(p.pitch), byte(v), uint64(x.w), uint64(x.h), uint64(x.d), uint64(p.ys), s, async)
-	})
+	}, args...)
 }
 
 //export hipMemset3D
 func hipMemset3D(p C.pumice_pitched, v int32, x C.pumice_extent) int32 {
-	return memset3D("hipMemset3D", p, v, x, 0, false)
+	return memset3D("hipMemset3D", p, v, x, 0, false, pitched(uintptr(p.p)), v, [3]uint64{uint64(x.w), uint64(x.h), uint64(x.d)})
 }
 
 //export hipMemset3DAsync
 func hipMemset3DAsync(p C.pumice_pitched, v int32, x C.pumice_extent, s uintptr) int32 {
-	return memset3D("hipMemset3DAsync", p, v, x, s, true)
+	return memset3D("hipMemset3DAsync", p, v, x, s, true, pitched(uintptr(p.p)), v, [3]uint64{uint64(x.w), uint64(x.h), uint64(x.d)}, stream(s))
 }
 
 //export hipExtStreamCreateWithCUMask
@@ -378,7 +429,7 @@ func hipExtStreamCreateWithCUMask(out *uintptr, n uint32, mask *uint32) int32 {
 			return hip.ErrInvalidValue
 		}
 		return a.StreamCreate(t, out, 0, 0, append([]uint32(nil), unsafe.Slice(mask, n)...))
-	})
+	}, newStream(&out), n, ins(&mask, n))
 }
 
 //export hipExtStreamGetCUMask
@@ -388,5 +439,5 @@ func hipExtStreamGetCUMask(s uintptr, n uint32, mask *uint32) int32 {
 			return hip.ErrInvalidValue
 		}
 		return a.StreamGetCUMask(t, s, unsafe.Slice(mask, n))
-	})
+	}, stream(s), n, outs(&mask, n))
 }

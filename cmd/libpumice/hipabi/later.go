@@ -21,6 +21,7 @@ import "C"
 import (
 	"unsafe"
 
+	"github.com/pumice-gpu/pumice/cmd/libpumice/caller"
 	"github.com/pumice-gpu/pumice/runtime/clr"
 	"github.com/pumice-gpu/pumice/runtime/hip"
 )
@@ -28,8 +29,9 @@ import (
 // Functions that came with HIP 6 and 7.
 
 // procAddress finds a function by name and fills in the answer: 0 found, 1 not found, 2 the version has it not yet.
-func procAddress(name string, symbol *C.char, out *unsafe.Pointer, perThread bool, status *int32) int32 {
+func procAddress(name string, symbol *C.char, symbolOut *unsafe.Pointer, perThread bool, status *int32) int32 {
 	return call(name, func(a *hip.API, _ *hip.Thread) hip.Error {
+		out := symbolOut
 		if symbol == nil || out == nil {
 			return hip.ErrInvalidValue
 		}
@@ -63,7 +65,7 @@ func procAddress(name string, symbol *C.char, out *unsafe.Pointer, perThread boo
 			return hip.ErrInvalidValue
 		}
 		return hip.Success
-	})
+	}, text(&symbol), outOf(&symbolOut), outOf(&status))
 }
 
 const perThreadFlag = 2
@@ -115,9 +117,14 @@ func cooperative(attrs uintptr, n uint32) (bool, hip.Error) {
 	yes := false
 	for i := range uintptr(n) {
 		p := attrs + size*i
-		switch *at[uint32](p) {
+		id, ok1 := caller.Get(at[uint32](p))
+		value, ok2 := caller.Get(at[int32](p + 8))
+		if !ok1 || !ok2 {
+			return false, hip.ErrInvalidValue
+		}
+		switch id {
 		case isCooperative:
-			yes = *at[int32](p + 8) != 0
+			yes = value != 0
 		case 0, 1, priority: // nothing, access window, priority: hints
 		default:
 			return false, hip.ErrNotSupported
@@ -138,7 +145,7 @@ func hipLaunchKernelExC(config, key, args uintptr) int32 {
 			return e
 		}
 		return a.LaunchKey(t, key, &hip.Launch{Grid: c.grid, Block: c.block, Args: args, Shared: uint32(c.shared), Stream: c.stream, Cooperative: co})
-	})
+	}, inAt[launchConfig](&config), key, args)
 }
 
 //export hipDrvLaunchKernelEx
@@ -153,7 +160,7 @@ func hipDrvLaunchKernelEx(config, fn, args, extra uintptr) int32 {
 			return e
 		}
 		return a.LaunchFunction(t, fn, &hip.Launch{Grid: c.grid, Block: c.block, Args: args, Extra: extra, Shared: c.shared, Stream: c.stream, Cooperative: co})
-	})
+	}, inAt[drvLaunchConfig](&config), fn, args, extra)
 }
 
 // placeDevice is the number of a hipMemLocation: a device, or the host.
@@ -167,7 +174,7 @@ func placeDevice(l C.pumice_place) int32 {
 
 //export hipMemAdvise_v2
 func hipMemAdvise_v2(p uintptr, n uint64, advice int32, l C.pumice_place) int32 {
-	return call("hipMemAdvise_v2", func(a *hip.API, t *hip.Thread) hip.Error { return a.MemAdvise(t, p, n, advice, placeDevice(l)) })
+	return call("hipMemAdvise_v2", func(a *hip.API, t *hip.Thread) hip.Error { return a.MemAdvise(t, p, n, advice, placeDevice(l)) }, p, n, advice, placeDevice(l))
 }
 
 //export hipMemPrefetchAsync_v2
@@ -177,12 +184,12 @@ func hipMemPrefetchAsync_v2(p uintptr, n uint64, l C.pumice_place, flags uint32,
 			return hip.ErrInvalidValue
 		}
 		return a.MemPrefetch(t, p, n, placeDevice(l), s)
-	})
+	}, p, n, placeDevice(l), flags, stream(s))
 }
 
 //export hipEventRecordWithFlags
 func hipEventRecordWithFlags(ev, s uintptr, flags uint32) int32 {
-	return call("hipEventRecordWithFlags", func(a *hip.API, t *hip.Thread) hip.Error { return a.EventRecordWithFlags(t, ev, s, flags) })
+	return call("hipEventRecordWithFlags", func(a *hip.API, t *hip.Thread) hip.Error { return a.EventRecordWithFlags(t, ev, s, flags) }, event(ev), stream(s), flags)
 }
 
 //export hipKernelGetName
@@ -197,7 +204,7 @@ func hipKernelGetName(out **C.char, k uintptr) int32 {
 		}
 		*out = static(n)
 		return hip.Success
-	})
+	}, outOf(&out), k)
 }
 
 func kernelName(k uintptr) *C.char {
@@ -238,7 +245,7 @@ func hipLibraryEnumerateKernels(out *uintptr, n uint32, lib uintptr) int32 {
 			return hip.ErrInvalidValue
 		}
 		return a.LibraryKernels(t, lib, unsafe.Slice(out, n))
-	})
+	}, outs(&out, n), n, lib)
 }
 
 //export hipModuleLoadFatBinary
@@ -246,103 +253,103 @@ func hipModuleLoadFatBinary(out *uintptr, image uintptr) int32 { return hipModul
 
 //export hipKernelGetLibrary
 func hipKernelGetLibrary(out *uintptr, k uintptr) int32 {
-	return call("hipKernelGetLibrary", func(a *hip.API, _ *hip.Thread) hip.Error { return a.KernelLibrary(out, k) })
+	return call("hipKernelGetLibrary", func(a *hip.API, _ *hip.Thread) hip.Error { return a.KernelLibrary(out, k) }, handle(&out), k)
 }
 
 //export hipKernelGetParamInfo
 func hipKernelGetParamInfo(k uintptr, i uint64, off, size *uint64) int32 {
-	return call("hipKernelGetParamInfo", func(a *hip.API, t *hip.Thread) hip.Error { return a.KernelParam(t, k, i, off, size) })
+	return call("hipKernelGetParamInfo", func(a *hip.API, t *hip.Thread) hip.Error { return a.KernelParam(t, k, i, off, size) }, k, i, outOf(&off), outOf(&size))
 }
 
 //export hipLibraryGetKernelCount
 func hipLibraryGetKernelCount(n *uint32, lib uintptr) int32 {
-	return call("hipLibraryGetKernelCount", func(a *hip.API, _ *hip.Thread) hip.Error { return a.ModuleKernelCount(n, lib) })
+	return call("hipLibraryGetKernelCount", func(a *hip.API, _ *hip.Thread) hip.Error { return a.ModuleKernelCount(n, lib) }, outOf(&n), lib)
 }
 
 //export hipModuleGetFunctionCount
 func hipModuleGetFunctionCount(n *uint32, m uintptr) int32 {
-	return call("hipModuleGetFunctionCount", func(a *hip.API, _ *hip.Thread) hip.Error { return a.ModuleKernelCount(n, m) })
+	return call("hipModuleGetFunctionCount", func(a *hip.API, _ *hip.Thread) hip.Error { return a.ModuleKernelCount(n, m) }, outOf(&n), m)
 }
 
 //export hipGetFuncBySymbol
 func hipGetFuncBySymbol(out *uintptr, key uintptr) int32 {
-	return call("hipGetFuncBySymbol", func(a *hip.API, t *hip.Thread) hip.Error { return a.FunctionBySymbol(t, out, key) })
+	return call("hipGetFuncBySymbol", func(a *hip.API, t *hip.Thread) hip.Error { return a.FunctionBySymbol(t, out, key) }, handle(&out), key)
 }
 
 //export hipStreamGetId
 func hipStreamGetId(s uintptr, out *uint64) int32 {
-	return call("hipStreamGetId", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamID(t, s, out) })
+	return call("hipStreamGetId", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamID(t, s, out) }, stream(s), outOf(&out))
 }
 
 //export hipMemsetD2D8
 func hipMemsetD2D8(dst uintptr, pitch uint64, v uint8, width, height uint64) int32 {
 	return call("hipMemsetD2D8", func(a *hip.API, t *hip.Thread) hip.Error {
 		return a.MemsetRows(t, dst, pitch, uint32(v), 1, width, height, 0, false)
-	})
+	}, dst, pitch, v, width, height)
 }
 
 //export hipMemsetD2D8Async
 func hipMemsetD2D8Async(dst uintptr, pitch uint64, v uint8, width, height uint64, s uintptr) int32 {
 	return call("hipMemsetD2D8Async", func(a *hip.API, t *hip.Thread) hip.Error {
 		return a.MemsetRows(t, dst, pitch, uint32(v), 1, width, height, s, true)
-	})
+	}, dst, pitch, v, width, height, stream(s))
 }
 
 //export hipMemsetD2D16
 func hipMemsetD2D16(dst uintptr, pitch uint64, v uint16, width, height uint64) int32 {
 	return call("hipMemsetD2D16", func(a *hip.API, t *hip.Thread) hip.Error {
 		return a.MemsetRows(t, dst, pitch, uint32(v), 2, width, height, 0, false)
-	})
+	}, dst, pitch, v, width, height)
 }
 
 //export hipMemsetD2D16Async
 func hipMemsetD2D16Async(dst uintptr, pitch uint64, v uint16, width, height uint64, s uintptr) int32 {
 	return call("hipMemsetD2D16Async", func(a *hip.API, t *hip.Thread) hip.Error {
 		return a.MemsetRows(t, dst, pitch, uint32(v), 2, width, height, s, true)
-	})
+	}, dst, pitch, v, width, height, stream(s))
 }
 
 //export hipMemsetD2D32
 func hipMemsetD2D32(dst uintptr, pitch uint64, v uint32, width, height uint64) int32 {
 	return call("hipMemsetD2D32", func(a *hip.API, t *hip.Thread) hip.Error {
 		return a.MemsetRows(t, dst, pitch, uint32(v), 4, width, height, 0, false)
-	})
+	}, dst, pitch, v, width, height)
 }
 
 //export hipMemsetD2D32Async
 func hipMemsetD2D32Async(dst uintptr, pitch uint64, v uint32, width, height uint64, s uintptr) int32 {
 	return call("hipMemsetD2D32Async", func(a *hip.API, t *hip.Thread) hip.Error {
 		return a.MemsetRows(t, dst, pitch, uint32(v), 4, width, height, s, true)
-	})
+	}, dst, pitch, v, width, height, stream(s))
 }
 
 //export hipMemcpy3DPeer
 func hipMemcpy3DPeer(p uintptr) int32 {
 	return call("hipMemcpy3DPeer", func(a *hip.API, t *hip.Thread) hip.Error {
 		return a.Memcpy3DPeer(t, at[hip.Memcpy3DPeerParms](p), 0, false)
-	})
+	}, inAt[hip.Memcpy3DPeerParms](&p))
 }
 
 //export hipMemcpy3DPeerAsync
 func hipMemcpy3DPeerAsync(p, s uintptr) int32 {
 	return call("hipMemcpy3DPeerAsync", func(a *hip.API, t *hip.Thread) hip.Error {
 		return a.Memcpy3DPeer(t, at[hip.Memcpy3DPeerParms](p), s, true)
-	})
+	}, inAt[hip.Memcpy3DPeerParms](&p), stream(s))
 }
 
 //export hipOccupancyAvailableDynamicSMemPerBlock
 func hipOccupancyAvailableDynamicSMemPerBlock(out *uint64, key uintptr, blocks, size int32) int32 {
-	return call("hipOccupancyAvailableDynamicSMemPerBlock", func(a *hip.API, t *hip.Thread) hip.Error { return a.AvailableShared(t, out, key, blocks, size) })
+	return call("hipOccupancyAvailableDynamicSMemPerBlock", func(a *hip.API, t *hip.Thread) hip.Error { return a.AvailableShared(t, out, key, blocks, size) }, outOf(&out), key, blocks, size)
 }
 
 //export hipCtxEnablePeerAccess
 func hipCtxEnablePeerAccess(ctx uintptr, flags uint32) int32 {
-	return call("hipCtxEnablePeerAccess", func(a *hip.API, t *hip.Thread) hip.Error { return a.CtxEnablePeer(t, ctx, flags) })
+	return call("hipCtxEnablePeerAccess", func(a *hip.API, t *hip.Thread) hip.Error { return a.CtxEnablePeer(t, ctx, flags) }, ctx, flags)
 }
 
 //export hipCtxDisablePeerAccess
 func hipCtxDisablePeerAccess(ctx uintptr) int32 {
-	return call("hipCtxDisablePeerAccess", func(a *hip.API, t *hip.Thread) hip.Error { return a.CtxDisablePeer(t, ctx) })
+	return call("hipCtxDisablePeerAccess", func(a *hip.API, t *hip.Thread) hip.Error { return a.CtxDisablePeer(t, ctx) }, ctx)
 }
 
 //export hipMemcpyBatchAsync
@@ -360,22 +367,22 @@ func hipMemcpyBatchAsync(dsts, srcs *uintptr, sizes *uint64, n uint64, attrs uin
 			}
 		}
 		return hip.Success
-	})
+	}, ins(&dsts, n), ins(&srcs, n), ins(&sizes, n), n, attrs, ins(&indices, count), count, outOf(&failed), stream(s))
 }
 
 //export hipConfigureCall
 func hipConfigureCall(grid, block C.pumice_size3, shared uint64, s uintptr) int32 {
 	return call("hipConfigureCall", func(a *hip.API, t *hip.Thread) hip.Error {
 		return a.PushConfig(t, clr.Dim3{X: uint32(grid.x), Y: uint32(grid.y), Z: uint32(grid.z)}, clr.Dim3{X: uint32(block.x), Y: uint32(block.y), Z: uint32(block.z)}, shared, s)
-	})
+	}, [3]uint64{uint64(grid.x), uint64(grid.y), uint64(grid.z)}, [3]uint64{uint64(block.x), uint64(block.y), uint64(block.z)}, shared, stream(s))
 }
 
 //export hipSetupArgument
 func hipSetupArgument(p uintptr, n, off uint64) int32 {
-	return call("hipSetupArgument", func(a *hip.API, t *hip.Thread) hip.Error { return a.SetupArgument(t, p, n, off) })
+	return call("hipSetupArgument", func(a *hip.API, t *hip.Thread) hip.Error { return a.SetupArgument(t, p, n, off) }, p, n, off)
 }
 
 //export hipLaunchByPtr
 func hipLaunchByPtr(key uintptr) int32 {
-	return call("hipLaunchByPtr", func(a *hip.API, t *hip.Thread) hip.Error { return a.LaunchByPtr(t, key) })
+	return call("hipLaunchByPtr", func(a *hip.API, t *hip.Thread) hip.Error { return a.LaunchByPtr(t, key) }, key)
 }

@@ -12,7 +12,7 @@ import (
 func hipMemRangeGetAttribute(data uintptr, n uint64, attr int32, p uintptr, size uint64) int32 {
 	return call("hipMemRangeGetAttribute", func(a *hip.API, _ *hip.Thread) hip.Error {
 		return a.MemRangeGetAttributes([]hip.RangeQuery{{Data: data, Size: n, Attr: attr}}, p, size)
-	})
+	}, data, n, attr, p, size)
 }
 
 //export hipMemRangeGetAttributes
@@ -26,5 +26,5 @@ func hipMemRangeGetAttributes(data *uintptr, sizes *uint64, attrs *int32, n uint
 			list = append(list, hip.RangeQuery{Data: unsafe.Slice(data, n)[i], Size: unsafe.Slice(sizes, n)[i], Attr: unsafe.Slice(attrs, n)[i]})
 		}
 		return a.MemRangeGetAttributes(list, p, size)
-	})
+	}, ins(&data, n), ins(&sizes, n), ins(&attrs, n), n, p, size)
 }

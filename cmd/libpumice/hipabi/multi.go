@@ -14,7 +14,7 @@ func launchMulti(name string, list uintptr, n int32, flags uint32, cooperative b
 			return hip.ErrInvalidValue
 		}
 		return a.LaunchMulti(t, unsafe.Slice(at[hip.LaunchParams](list), n), flags, cooperative)
-	})
+	}, insAt[hip.LaunchParams](&list, n), n, flags)
 }
 
 //export hipLaunchCooperativeKernelMultiDevice
@@ -38,15 +38,17 @@ type functionParams struct {
 
 //export hipModuleLaunchCooperativeKernelMultiDevice
 func hipModuleLaunchCooperativeKernelMultiDevice(list uintptr, n uint32, flags uint32) int32 {
-	if list == 0 || n == 0 || n > 1<<10 {
-		return int32(hip.ErrInvalidValue)
-	}
-	var l []hip.LaunchParams
-	for _, p := range unsafe.Slice(at[functionParams](list), n) {
-		l = append(l, hip.LaunchParams{Func: p.fn, Args: p.args, Shared: uint64(p.shared), Stream: p.stream})
-		x := &l[len(l)-1]
-		x.Grid.X, x.Grid.Y, x.Grid.Z = p.gx, p.gy, p.gz
-		x.Block.X, x.Block.Y, x.Block.Z = p.bx, p.by, p.bz
-	}
-	return call("hipModuleLaunchCooperativeKernelMultiDevice", func(a *hip.API, t *hip.Thread) hip.Error { return a.LaunchMulti(t, l, flags, true) })
+	return call("hipModuleLaunchCooperativeKernelMultiDevice", func(a *hip.API, t *hip.Thread) hip.Error {
+		if list == 0 || n == 0 || n > 1<<10 {
+			return hip.ErrInvalidValue
+		}
+		var l []hip.LaunchParams
+		for _, p := range unsafe.Slice(at[functionParams](list), n) {
+			l = append(l, hip.LaunchParams{Func: p.fn, Args: p.args, Shared: uint64(p.shared), Stream: p.stream})
+			x := &l[len(l)-1]
+			x.Grid.X, x.Grid.Y, x.Grid.Z = p.gx, p.gy, p.gz
+			x.Block.X, x.Block.Y, x.Block.Z = p.bx, p.by, p.bz
+		}
+		return a.LaunchMulti(t, l, flags, true)
+	}, insAt[functionParams](&list, n), n, flags)
 }

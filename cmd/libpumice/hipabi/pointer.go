@@ -10,12 +10,12 @@ import (
 
 //export hipPointerGetAttribute
 func hipPointerGetAttribute(out uintptr, attr int32, p uintptr) int32 {
-	return call("hipPointerGetAttribute", func(a *hip.API, _ *hip.Thread) hip.Error { return a.PointerGetAttribute(out, attr, p) })
+	return call("hipPointerGetAttribute", func(a *hip.API, _ *hip.Thread) hip.Error { return a.PointerGetAttribute(out, attr, p) }, out, attr, p)
 }
 
 //export hipPointerSetAttribute
 func hipPointerSetAttribute(v uintptr, attr int32, p uintptr) int32 {
-	return call("hipPointerSetAttribute", func(a *hip.API, _ *hip.Thread) hip.Error { return a.PointerSetAttribute(v, attr, p) })
+	return call("hipPointerSetAttribute", func(a *hip.API, _ *hip.Thread) hip.Error { return a.PointerSetAttribute(v, attr, p) }, v, attr, p)
 }
 
 //export hipDrvPointerGetAttributes
@@ -25,5 +25,5 @@ func hipDrvPointerGetAttributes(n uint32, attrs *int32, out *uintptr, p uintptr)
 			return hip.ErrInvalidValue
 		}
 		return a.PointerGetAttributesDrv(unsafe.Slice(attrs, n), unsafe.Slice(out, n), p)
-	})
+	}, n, ins(&attrs, n), ins(&out, n), p)
 }

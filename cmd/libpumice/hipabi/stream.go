@@ -10,80 +10,80 @@ import (
 
 //export hipStreamCreate
 func hipStreamCreate(out *uintptr) int32 {
-	return call("hipStreamCreate", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamCreate(t, out, 0, 0, nil) })
+	return call("hipStreamCreate", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamCreate(t, out, 0, 0, nil) }, newStream(&out))
 }
 
 //export hipStreamCreateWithFlags
 func hipStreamCreateWithFlags(out *uintptr, flags uint32) int32 {
-	return call("hipStreamCreateWithFlags", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamCreate(t, out, flags, 0, nil) })
+	return call("hipStreamCreateWithFlags", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamCreate(t, out, flags, 0, nil) }, newStream(&out), flags)
 }
 
 //export hipStreamCreateWithPriority
 func hipStreamCreateWithPriority(out *uintptr, flags uint32, p int32) int32 {
-	return call("hipStreamCreateWithPriority", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamCreate(t, out, flags, p, nil) })
+	return call("hipStreamCreateWithPriority", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamCreate(t, out, flags, p, nil) }, newStream(&out), flags, p)
 }
 
 //export hipStreamDestroy
 func hipStreamDestroy(s uintptr) int32 {
-	return call("hipStreamDestroy", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamDestroy(t, s) })
+	return call("hipStreamDestroy", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamDestroy(t, s) }, stream(s))
 }
 
 //export hipStreamSynchronize
 func hipStreamSynchronize(s uintptr) int32 {
-	return call("hipStreamSynchronize", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamSynchronize(t, s) })
+	return call("hipStreamSynchronize", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamSynchronize(t, s) }, stream(s))
 }
 
 //export hipStreamSynchronize_spt
 func hipStreamSynchronize_spt(s uintptr) int32 {
-	return call("hipStreamSynchronize_spt", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamSynchronize(t, spt(s)) })
+	return call("hipStreamSynchronize_spt", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamSynchronize(t, spt(s)) }, stream(s))
 }
 
 //export hipStreamQuery
 func hipStreamQuery(s uintptr) int32 {
-	return call("hipStreamQuery", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamQuery(t, s) })
+	return call("hipStreamQuery", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamQuery(t, s) }, stream(s))
 }
 
 //export hipStreamQuery_spt
 func hipStreamQuery_spt(s uintptr) int32 {
-	return call("hipStreamQuery_spt", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamQuery(t, spt(s)) })
+	return call("hipStreamQuery_spt", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamQuery(t, spt(s)) }, stream(s))
 }
 
 //export hipStreamWaitEvent
 func hipStreamWaitEvent(s, e uintptr, flags uint32) int32 {
-	return call("hipStreamWaitEvent", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamWaitEvent(t, s, e, flags) })
+	return call("hipStreamWaitEvent", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamWaitEvent(t, s, e, flags) }, stream(s), event(e), flags)
 }
 
 //export hipStreamWaitEvent_spt
 func hipStreamWaitEvent_spt(s, e uintptr, flags uint32) int32 {
-	return call("hipStreamWaitEvent_spt", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamWaitEvent(t, spt(s), e, flags) })
+	return call("hipStreamWaitEvent_spt", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamWaitEvent(t, spt(s), e, flags) }, stream(s), event(e), flags)
 }
 
 //export hipStreamGetFlags
 func hipStreamGetFlags(s uintptr, out *uint32) int32 {
-	return call("hipStreamGetFlags", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamGetFlags(t, s, out) })
+	return call("hipStreamGetFlags", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamGetFlags(t, s, out) }, stream(s), outOf(&out))
 }
 
 //export hipStreamGetFlags_spt
 func hipStreamGetFlags_spt(s uintptr, out *uint32) int32 {
-	return call("hipStreamGetFlags_spt", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamGetFlags(t, spt(s), out) })
+	return call("hipStreamGetFlags_spt", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamGetFlags(t, spt(s), out) }, stream(s), outOf(&out))
 }
 
 //export hipStreamGetPriority
 func hipStreamGetPriority(s uintptr, out *int32) int32 {
-	return call("hipStreamGetPriority", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamGetPriority(t, s, out) })
+	return call("hipStreamGetPriority", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamGetPriority(t, s, out) }, stream(s), outOf(&out))
 }
 
 //export hipStreamGetPriority_spt
 func hipStreamGetPriority_spt(s uintptr, out *int32) int32 {
-	return call("hipStreamGetPriority_spt", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamGetPriority(t, spt(s), out) })
+	return call("hipStreamGetPriority_spt", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamGetPriority(t, spt(s), out) }, stream(s), outOf(&out))
 }
 
 //export hipStreamGetDevice
 func hipStreamGetDevice(s uintptr, out *int32) int32 {
-	return call("hipStreamGetDevice", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamGetDevice(t, s, out) })
+	return call("hipStreamGetDevice", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamGetDevice(t, s, out) }, stream(s), outOf(&out))
 }
 
 //export hipStreamAttachMemAsync
 func hipStreamAttachMemAsync(s, p uintptr, n uint64, flags uint32) int32 {
-	return call("hipStreamAttachMemAsync", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamAttachMem(t, s, p, n, flags) })
+	return call("hipStreamAttachMemAsync", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamAttachMem(t, s, p, n, flags) }, stream(s), p, n, flags)
 }

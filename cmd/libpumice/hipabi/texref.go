@@ -10,7 +10,7 @@ import "github.com/pumice-gpu/pumice/runtime/hip"
 func hipTexRefSetMaxAnisotropy(ref uintptr, n uint32) int32 {
 	return call("hipTexRefSetMaxAnisotropy", func(a *hip.API, _ *hip.Thread) hip.Error {
 		return a.TexRefMipmap(ref, func(m *hip.TexRefMipmap) { m.MaxAnisotropy = n })
-	})
+	}, ref, n)
 }
 
 //export hipTexRefGetMaxAnisotropy
@@ -20,7 +20,7 @@ func hipTexRefGetMaxAnisotropy(out *int32, ref uintptr) int32 {
 			return hip.ErrInvalidValue
 		}
 		return a.TexRefMipmap(ref, func(m *hip.TexRefMipmap) { *out = int32(m.MaxAnisotropy) })
-	})
+	}, outOf(&out), ref)
 }
 
 //export hipTexRefSetMipmapFilterMode
@@ -30,7 +30,7 @@ func hipTexRefSetMipmapFilterMode(ref uintptr, mode uint32) int32 {
 			return hip.ErrInvalidValue
 		}
 		return a.TexRefMipmap(ref, func(m *hip.TexRefMipmap) { m.FilterMode = mode })
-	})
+	}, ref, mode)
 }
 
 //export hipTexRefGetMipmapFilterMode
@@ -40,14 +40,14 @@ func hipTexRefGetMipmapFilterMode(out *uint32, ref uintptr) int32 {
 			return hip.ErrInvalidValue
 		}
 		return a.TexRefMipmap(ref, func(m *hip.TexRefMipmap) { *out = m.FilterMode })
-	})
+	}, outOf(&out), ref)
 }
 
 //export hipTexRefSetMipmapLevelBias
 func hipTexRefSetMipmapLevelBias(ref uintptr, bias float32) int32 {
 	return call("hipTexRefSetMipmapLevelBias", func(a *hip.API, _ *hip.Thread) hip.Error {
 		return a.TexRefMipmap(ref, func(m *hip.TexRefMipmap) { m.LevelBias = bias })
-	})
+	}, ref, bias)
 }
 
 //export hipTexRefGetMipmapLevelBias
@@ -57,14 +57,14 @@ func hipTexRefGetMipmapLevelBias(out *float32, ref uintptr) int32 {
 			return hip.ErrInvalidValue
 		}
 		return a.TexRefMipmap(ref, func(m *hip.TexRefMipmap) { *out = m.LevelBias })
-	})
+	}, outOf(&out), ref)
 }
 
 //export hipTexRefSetMipmapLevelClamp
 func hipTexRefSetMipmapLevelClamp(ref uintptr, lo, hi float32) int32 {
 	return call("hipTexRefSetMipmapLevelClamp", func(a *hip.API, _ *hip.Thread) hip.Error {
 		return a.TexRefMipmap(ref, func(m *hip.TexRefMipmap) { m.MinLevel, m.MaxLevel = lo, hi })
-	})
+	}, ref, lo, hi)
 }
 
 //export hipTexRefGetMipmapLevelClamp
@@ -74,5 +74,5 @@ func hipTexRefGetMipmapLevelClamp(lo, hi *float32, ref uintptr) int32 {
 			return hip.ErrInvalidValue
 		}
 		return a.TexRefMipmap(ref, func(m *hip.TexRefMipmap) { *lo, *hi = m.MinLevel, m.MaxLevel })
-	})
+	}, outOf(&lo), outOf(&hi), ref)
 }
