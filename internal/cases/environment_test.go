@@ -58,10 +58,12 @@ func TestEnvironment(t *testing.T) {
 		{name: "copies", env: "HSA_XNACK=1"},
 		{name: "copies", env: "ROC_AQL_QUEUE_SIZE=64"},
 		{name: "launch_blocks", env: "HIP_LAUNCH_BLOCKING=1 AMD_LOG_LEVEL=3", check: logged(`(?m)^:3:hip_api.go +:0   : \d{10,} us: \d+ *: \[tid:0x[0-9a-f]+\] hipLaunchKernel: Returned hipSuccess : $`)},
+		{name: "launch_blocks", env: "HIP_LAUNCH_BLOCKING=1 AMD_LOG_LEVEL=3", check: logged(`\x1b\[32mhipHostMalloc \( 0x[0-9a-f]+, 4, 1073741824 \)\x1b\[0m\n`)},
+		{name: "launch_blocks", env: "HIP_LAUNCH_BLOCKING=1 AMD_LOG_LEVEL=3", check: logged(`\x1b\[32mhipLaunchKernel \( 0x[0-9a-f]+, \{1,1,1\}, \{1,1,1\}, 0x[0-9a-f]+, 0, stream:<null> \)\x1b\[0m\n`)},
 		{name: "launch_blocks", env: "HIP_LAUNCH_BLOCKING=1 AMD_LOG_LEVEL=3 AMD_LOG_MASK=0x2", check: logged(`^$`)},
 		{name: "launch_blocks", env: "HIP_LAUNCH_BLOCKING=1 AMD_LOG_LEVEL=3 AMD_LOG_LEVEL_FILE=" + log, check: func(t *testing.T, o outcome) {
 			right(t, o)
-			if text, err := os.ReadFile(log); err != nil || !strings.Contains(string(text), "hipHostMalloc: Returned hipSuccess") || o.errs != "" {
+			if text, err := os.ReadFile(log); err != nil || !strings.Contains(string(text), "hipHostMalloc: Returned hipSuccess : 0x") || o.errs != "" {
 				t.Errorf("%v, %q, %q", err, text, o.errs)
 			}
 		}},

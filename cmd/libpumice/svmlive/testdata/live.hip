@@ -470,13 +470,159 @@ static int fork_later(char **argv) {
     return use_gpu() ? 1 : theirs;
 }
 
+// Results and parameters of calls lie in managed memory that has gone to the GPU, while the garbage collector of Pumice's runtime runs all the time: its threads must not
+// stop at a page that they themselves have to bring home. Rounds.
+__global__ void three(unsigned *p, unsigned a, unsigned long b, unsigned c) { *p = a + (unsigned)b + c; }
+static int results(char **argv) {
+    struct room {
+        void *p;
+        size_t a, b;
+        int i;
+        unsigned u;
+        hipStream_t stream;
+        hipEvent_t event;
+        hipGraph_t graph;
+        hipGraphNode_t node, nodes[4];
+        hipMemPool_t pool;
+        hipMemcpy3DParms copy;
+        hipDeviceProp_t props;
+        hipPointerAttribute_t attributes;
+        hipFuncAttributes function;
+        hipIpcMemHandle_t ipc;
+        hipTextureDesc texture;
+        hipResourceDesc resource;
+        hipTextureObject_t object;
+        hipHostNodeParams host;
+        float ms;
+        char name[64];
+        void *args[4];
+        unsigned x, y;
+        unsigned long z;
+        size_t count;
+        char end[1];
+    };
+    room *r, here;
+    unsigned *device;
+    size_t n = (sizeof *r + 4095) & ~(size_t)4095, rounds = number(argv, 2, 4);
+    DO(hipMallocManaged((void **)&r, n));
+    DO(hipMalloc((void **)&device, 4096));
+    hipEvent_t first, last;
+    DO(hipEventCreate(&first));
+    DO(hipEventCreate(&last));
+    DO(hipEventRecord(first, 0));
+    DO(hipEventRecord(last, 0));
+    DO(hipDeviceSynchronize());
+    // These make garbage, so that there is something to collect.
+    std::atomic<bool> stop{false};
+    std::vector<std::thread> makers;
+    for (int k = 0; k < 2; k++)
+        makers.emplace_back([&] {
+            while (!stop) {
+                hipGraph_t g;
+                hipGraphNode_t node;
+                DO(hipGraphCreate(&g, 0));
+                for (int i = 0; i < 50; i++) DO(hipGraphAddEmptyNode(&node, g, nullptr, 0));
+                DO(hipGraphDestroy(g));
+            }
+        });
+    auto away = [&] {
+        DO(hipMemPrefetchAsync(r, n, 0, 0));
+        DO(hipStreamSynchronize(0));
+    };
+#define AWAY(x)                                                                                                                              \
+    do {                                                                                                                                     \
+        away();                                                                                                                              \
+        DO(x);                                                                                                                               \
+    } while (0)
+    for (size_t i = 0; i < rounds; i++) {
+        memset(r, 0, sizeof *r);
+        AWAY(hipGetDevice(&r->i));
+        AWAY(hipGetDeviceCount(&r->i));
+        NEED(r->i == 1);
+        AWAY(hipMalloc(&r->p, 4096));
+        DO(hipFree(r->p));
+        AWAY(hipHostMalloc(&r->p, 4096, 0));
+        DO(hipHostFree(r->p));
+        AWAY(hipMallocManaged(&r->p, 4096));
+        DO(hipFree(r->p));
+        AWAY(hipMallocPitch(&r->p, &r->a, 100, 4));
+        NEED(r->a >= 100);
+        DO(hipFree(r->p));
+        AWAY(hipMemGetInfo(&r->a, &r->b));
+        NEED(r->b == 64 << 20);
+        AWAY(hipMemGetAddressRange((hipDeviceptr_t *)&r->p, &r->a, device));
+        NEED(r->p == device && r->a >= 4096);
+        AWAY(hipPointerGetAttributes(&r->attributes, device));
+        NEED(r->attributes.devicePointer == device);
+        AWAY(hipGetDeviceProperties(&r->props, 0));
+        NEED(r->props.warpSize == 64);
+        AWAY(hipChooseDevice(&r->i, &r->props));
+        AWAY(hipDeviceGetAttribute(&r->i, hipDeviceAttributeWarpSize, 0));
+        NEED(r->i == 64);
+        AWAY(hipDeviceGetName(r->name, sizeof r->name, 0));
+        NEED(r->name[0]);
+        AWAY(hipDeviceGetPCIBusId(r->name, sizeof r->name, 0));
+        AWAY(hipDeviceGetByPCIBusId(&r->i, r->name));
+        NEED(r->i == 0);
+        AWAY(hipStreamCreate(&r->stream));
+        AWAY(hipStreamGetFlags(r->stream, &r->u));
+        AWAY(hipStreamGetPriority(r->stream, &r->i));
+        DO(hipStreamDestroy(r->stream));
+        AWAY(hipEventCreate(&r->event));
+        DO(hipEventDestroy(r->event));
+        r->ms = -1;
+        AWAY(hipEventElapsedTime(&r->ms, first, last));
+        NEED(r->ms >= 0);
+        AWAY(hipFuncGetAttributes(&r->function, (void *)three));
+        NEED(r->function.maxThreadsPerBlock > 0);
+        AWAY(hipOccupancyMaxActiveBlocksPerMultiprocessor(&r->i, (void *)three, 64, 0));
+        NEED(r->i > 0);
+        AWAY(hipDeviceGetDefaultMemPool(&r->pool, 0));
+        here.pool = r->pool;
+        AWAY(hipMemPoolGetAttribute(here.pool, hipMemPoolAttrReservedMemCurrent, &r->a));
+        AWAY(hipMemPoolSetAttribute(here.pool, hipMemPoolAttrReleaseThreshold, &r->a));
+        AWAY(hipIpcGetMemHandle(&r->ipc, device));
+        AWAY(hipGraphCreate(&r->graph, 0));
+        here.graph = r->graph;
+        for (int k = 0; k < 3; k++) AWAY(hipGraphAddEmptyNode(&r->nodes[k], here.graph, k ? &r->nodes[k - 1] : nullptr, k ? 1 : 0));
+        r->count = 4;
+        AWAY(hipGraphGetNodes(here.graph, r->nodes, &r->count));
+        NEED(r->count == 3);
+        r->host = {[](void *) {}, nullptr};
+        AWAY(hipGraphAddHostNode(&r->node, here.graph, nullptr, 0, &r->host));
+        DO(hipGraphDestroy(here.graph));
+        memset(&r->copy, 0, sizeof r->copy);
+        r->copy.srcPtr = make_hipPitchedPtr(device, 64, 64, 1);
+        r->copy.dstPtr = make_hipPitchedPtr(device + 512, 64, 64, 1);
+        r->copy.extent = make_hipExtent(64, 1, 1);
+        r->copy.kind = hipMemcpyDeviceToDevice;
+        AWAY(hipMemcpy3D(&r->copy));
+        memset(&r->resource, 0, sizeof r->resource);
+        memset(&r->texture, 0, sizeof r->texture);
+        r->resource.resType = hipResourceTypeLinear;
+        r->resource.res.linear = {device, hipCreateChannelDesc<float>(), 4096};
+        AWAY(hipCreateTextureObject(&r->object, &r->resource, &r->texture, nullptr));
+        AWAY(hipGetTextureObjectResourceDesc(&r->resource, (hipTextureObject_t)(here.object = r->object)));
+        DO(hipDestroyTextureObject(here.object));
+        r->p = device, r->x = 40, r->z = 1, r->y = 1;
+        r->args[0] = &r->p, r->args[1] = &r->x, r->args[2] = &r->z, r->args[3] = &r->y;
+        AWAY(hipLaunchKernel((void *)three, dim3(1), dim3(1), r->args, 0, 0));
+        away();
+        DO(hipMemcpy(&here.u, device, 4, hipMemcpyDeviceToHost));
+        NEED(here.u == 42);
+    }
+    stop = true;
+    for (auto &m : makers) m.join();
+    return 0;
+}
+
 int main(int argc, char **argv) {
     static const struct {
         const char *name;
         int (*f)(char **);
     } all[] = {{"oversubscribe", oversubscribe}, {"threads", threads}, {"unmap", unmap},         {"advise", advise},         {"remap", remap},          {"protect", protect},
                {"anywhere", anywhere},           {"signals", signals}, {"children", children}, {"fork_first", fork_first}, {"fork_later", fork_later},
-               {"gem", gem_svm_check}};
+               {"gem", gem_svm_check}, {"results", results}};
     for (auto &x : all)
         if (argc > 1 && !strcmp(argv[1], x.name)) {
             int r = x.f(argv);
