@@ -255,6 +255,7 @@ func (s *Sysfs) devices(d *Driver) {
 		s.file(pci+"/subsystem_device", fmt.Sprintf("0x%04x\n", uint32(p.Subsystem)))
 		s.file(pci+"/revision", fmt.Sprintf("0x%02x\n", uint32(p.Revision)))
 		s.file(pci+"/class", "0x038000\n")
+		s.file(pci+"/product_name", n.dev.Profile.MarketingName+"\n") // of the FRU's EEPROM, on real boards that have one (amdgpu_fru_eeprom.c)
 		s.file(pci+"/unique_id", fmt.Sprintf("%016x\n", uniqueID(n)))
 		s.file(pci+"/mem_info_vram_total", fmt.Sprintf("%d\n", n.dev.VRAMTotal()))
 		s.add(pci+"/mem_info_vram_used", &entry{kind: Regular, content: func() string {

@@ -22,7 +22,9 @@ type Props struct {
 	MaxSharedMemoryPerMultiProcessor                               uint64
 	GCNArch                                                        int32
 	Integrated, ECCEnabled, IsLargeBar, AsicRevision               int32
-	CooperativeLaunch                                              int32
+	CooperativeLaunch, CooperativeMultiDeviceLaunch                int32
+	HostNativeAtomic                                               int32 // the link to the CPU takes 64-bit atomics
+	MaxBlocksPerMultiProcessor, AsyncEngineCount                   int32
 	ManagedMemory, DirectManagedMemAccess, ConcurrentManagedAccess int32
 	PageableMemoryAccess, PageableMemoryAccessUsesHostPageTables   int32
 	MaxTexture1D, MaxTexture1DLinear                               int32
@@ -36,6 +38,9 @@ type Props struct {
 // archBits are the 17 bits of hipDeviceArch_t: all but funnel shift (11), __syncthreads_count and the like (13), surfaces (14) and dynamic
 // parallelism (16); a program sees the same in the __HIP_ARCH_HAS_ macros.
 const archBits = (1<<17 - 1) &^ (1<<11 | 1<<13 | 1<<14 | 1<<16)
+
+// asyncEngines is how many copies ROCclr takes to run side by side, on whatever engines there are (kMaxAsyncQueues).
+const asyncEngines = 8
 
 // properties of a device.
 func properties(d *clr.Device) *Props {
@@ -52,8 +57,8 @@ func properties(d *clr.Device) *Props {
 		MaxThreadsPerMultiProcessor: maxThreads, ClockInstructionRate: int32(ag.CounterHz() / 1000),
 		PCIDomainID: int32(n.Props["domain"]), PCIBusID: int32(ag.BDF() >> 8 & 0xff), PCIDeviceID: int32(ag.BDF() >> 3 & 0x1f),
 		MaxSharedMemoryPerMultiProcessor: uint64(ag.LDSSize), AsicRevision: int32(n.Props["capability"] >> kfd.CapASICRevisionShift & 15),
-		CooperativeLaunch: 1, ManagedMemory: 1, ConcurrentManagedAccess: 1,
-		MaxTexture1D: 16384, MaxTexture1DLinear: 134217728, MaxTexture2D: [2]int32{16384, 16384}, MaxTexture3D: [3]int32{16384, 16384, 8192},
+		CooperativeLaunch: 1, CooperativeMultiDeviceLaunch: 1, ManagedMemory: 1, ConcurrentManagedAccess: 1, AsyncEngineCount: asyncEngines,
+		MaxTexture1D: 16384, MaxTexture1DLinear: 2147483647, MaxTexture2D: [2]int32{16384, 16384}, MaxTexture3D: [3]int32{16384, 16384, 8192},
 		MemPitch: 2147483647, TextureAlignment: 256, TexturePitchAlignment: 256, Arch: archBits,
 	}
 	if p.Major >= 10 {
@@ -64,8 +69,10 @@ func properties(d *clr.Device) *Props {
 	if large {
 		r.IsLargeBar = 1
 	}
-	if n.Props["capability"]&(kfd.CapSRAMEDC|kfd.CapMemEDC) != 0 {
-		r.ECCEnabled = 1
+	// As ROCclr: groups of the largest size, and no word about ECC, whatever the card has.
+	r.MaxBlocksPerMultiProcessor = r.MaxThreadsPerMultiProcessor / r.MaxThreadsPerBlock
+	if l, ok := n.LinkTo(0); ok && l.Flags&kfd.LinkFlagNoAtomics64 == 0 {
+		r.HostNativeAtomic = 1
 	}
 	if len(n.Banks) > 0 {
 		r.MemoryClockRate, r.MemoryBusWidth = int32(n.Banks[0].MemClkMax)*1000, int32(n.Banks[0].Width)
@@ -148,6 +155,7 @@ var layout5 = layout{792, []propField{
 	str(396, 256, func(p *Props) string { return p.GCNArchName }),
 	i32(652, func(p *Props) int32 { return p.Integrated }),
 	i32(656, func(p *Props) int32 { return p.CooperativeLaunch }),
+	i32(660, func(p *Props) int32 { return p.CooperativeMultiDeviceLaunch }),
 	i32(664, func(p *Props) int32 { return p.MaxTexture1DLinear }),
 	i32(668, func(p *Props) int32 { return p.MaxTexture1D }),
 	{672, func(p *Props) any { return p.MaxTexture2D[:] }, 0},
@@ -157,6 +165,10 @@ var layout5 = layout{792, []propField{
 	u64(728, func(p *Props) uint64 { return p.TexturePitchAlignment }),
 	i32(740, func(p *Props) int32 { return p.ECCEnabled }),
 	i32(764, func(p *Props) int32 { return p.IsLargeBar }),
+	i32(748, func(p *Props) int32 { return p.CooperativeMultiDeviceLaunch }), // launches may differ in function,
+	i32(752, func(p *Props) int32 { return p.CooperativeMultiDeviceLaunch }), // grid,
+	i32(756, func(p *Props) int32 { return p.CooperativeMultiDeviceLaunch }), // block,
+	i32(760, func(p *Props) int32 { return p.CooperativeMultiDeviceLaunch }), // dynamic LDS
 	i32(768, func(p *Props) int32 { return p.AsicRevision }),
 	i32(772, func(p *Props) int32 { return p.ManagedMemory }),
 	i32(776, func(p *Props) int32 { return p.DirectManagedMemAccess }),

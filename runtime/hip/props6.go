@@ -56,6 +56,21 @@ var layout6 = layout{1472, []propField{
 	{1428, func(p *Props) any { return p.Arch }, 0},
 	i32(1464, func(p *Props) int32 { return p.IsLargeBar }),
 	i32(1468, func(p *Props) int32 { return p.AsicRevision }),
-	i32(712, func(p *Props) int32 { return p.MaxThreadsPerMultiProcessor / p.WarpSize }), // maxBlocksPerMultiProcessor
-	i32(600, func(*Props) int32 { return 2 }),                                            // asyncEngineCount
+	i32(512, func(p *Props) int32 { return p.MaxTexture1D }),                 // maxSurface1D
+	{516, func(p *Props) any { return p.MaxTexture2D[:] }, 0},                // maxSurface2D
+	{524, func(p *Props) any { return p.MaxTexture3D[:] }, 0},                // maxSurface3D
+	i32(412, func(p *Props) int32 { return p.MaxTexture1DLinear }),           // maxTexture1DMipmap
+	i32(600, func(p *Props) int32 { return p.AsyncEngineCount }),             // asyncEngineCount
+	i32(620, func(p *Props) int32 { return p.L2CacheSize }),                  // persistingL2CacheMaxSize
+	i32(660, func(p *Props) int32 { return p.PCIDeviceID }),                  // multiGpuBoardGroupID
+	i32(664, func(p *Props) int32 { return p.HostNativeAtomic }),             // hostNativeAtomicSupported
+	i32(692, func(p *Props) int32 { return p.CooperativeMultiDeviceLaunch }), // cooperativeMultiDeviceLaunch
+	i32(712, func(p *Props) int32 { return p.MaxBlocksPerMultiProcessor }),   // maxBlocksPerMultiProcessor
+	one(744), // memoryPoolsSupported
+	i32(760, func(*Props) int32 { return handleFD }), // memoryPoolSupportedHandleTypes
+	one(768), // ipcEventSupported
+	i32(1448, func(p *Props) int32 { return p.CooperativeMultiDeviceLaunch }), // of the kinds in which launches may differ, in this order: function,
+	i32(1452, func(p *Props) int32 { return p.CooperativeMultiDeviceLaunch }), // grid,
+	i32(1456, func(p *Props) int32 { return p.CooperativeMultiDeviceLaunch }), // block,
+	i32(1460, func(p *Props) int32 { return p.CooperativeMultiDeviceLaunch }), // dynamic LDS
 }}

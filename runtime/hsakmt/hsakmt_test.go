@@ -264,4 +264,13 @@ func TestMarketingName(t *testing.T) {
 			t.Errorf("%x %x: %q", c.dev, c.rev, got)
 		}
 	}
+	// A card that libdrm's table does not have, or a machine without the table: what the board says.
+	k, f := open(t, 1)
+	f.tree["sys/class/drm/renderD128/device/product_name"] = &fstest.MapFile{Data: []byte("A new board\n")}
+	if got := k.MarketingName(1); got != "A new board" {
+		t.Errorf("%q", got)
+	}
+	if got := k.MarketingName(0); got != "" {
+		t.Errorf("the CPU: %q", got)
+	}
 }

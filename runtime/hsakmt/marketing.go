@@ -2,7 +2,9 @@ package hsakmt
 
 import (
 	"bufio"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -33,19 +35,27 @@ func (k *KFD) DeviceInfo(node int) (drm.InfoDevice, error) {
 	return drm.Decode[drm.InfoDevice](p.b), nil
 }
 
-// MarketingName returns the name under which a GPU node's card is sold, as libdrm would: by device id and PCI revision from libdrm's table. "" where the
-// table is not installed or does not have the card.
+// MarketingName returns the name under which a GPU node's card is sold, as libdrm would: by device id and PCI revision from libdrm's table. Where the table
+// is not installed or is older than the card, it is what the board itself says (product_name of amdgpu); "" if that says nothing either.
 func (k *KFD) MarketingName(node int) string {
-	d, err := k.DeviceInfo(node)
+	if d, err := k.DeviceInfo(node); err == nil {
+		if f, err := os.Open(idsPath); err == nil {
+			name := lookupName(f, d.DeviceID, d.PCIRev)
+			f.Close()
+			if name != "" {
+				return name
+			}
+		}
+	}
+	g := k.gpuOf(node)
+	if g == nil {
+		return ""
+	}
+	b, err := fs.ReadFile(k.t.Sysfs(), fmt.Sprintf("sys/class/drm/renderD%d/device/product_name", g.node.Props["drm_render_minor"]))
 	if err != nil {
 		return ""
 	}
-	f, err := os.Open(idsPath)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	return lookupName(f, d.DeviceID, d.PCIRev)
+	return strings.TrimSpace(string(b))
 }
 
 func lookupName(ids io.Reader, device, revision uint32) string {

@@ -54,5 +54,19 @@ int main() {
     WANT(has, 1);
     DO(hipDeviceGetAttribute(&has, hipDeviceAttribute_t(89), 0));
     WANT(has, 1);
+
+    // What a program asks before it uses something that is there: cooperative launches over several devices, in which all may differ; atomics over the link;
+    // file descriptors of pools (91) and registered host memory (90), which have no names in the header of HIP 5.2 either.
+    WANT(props.cooperativeMultiDeviceLaunch, 1);
+    WANT(props.cooperativeMultiDeviceUnmatchedFunc + props.cooperativeMultiDeviceUnmatchedGridDim + props.cooperativeMultiDeviceUnmatchedBlockDim +
+             props.cooperativeMultiDeviceUnmatchedSharedMem, 4);
+    for (int a : {11, 15, 90, 91, 10007, 10008, 10009, 10010}) {
+        has = 0;
+        DO(hipDeviceGetAttribute(&has, hipDeviceAttribute_t(a), 0));
+        WANT(has, 1);
+    }
+    DO(hipDeviceGetAttribute(&has, hipDeviceAttribute_t(25), 0)); // blocks of the largest size, by multiprocessor
+    WANT(has, props.maxThreadsPerMultiProcessor / props.maxThreadsPerBlock);
+    WANT(props.ECCEnabled, 0); // AMD's runtime has no word about it, whatever the card has
     return finish();
 }
