@@ -41,6 +41,7 @@ func MatrixUnit(m *ir.Matrix, e ir.FP) (a, b Prep, d Dot) {
 // published with the MMA-Sim project: f32 and f64 are a chain of fused steps in order of k everywhere; narrower floats
 // differ by generation.
 //
+// fidelity: approximate matrix-cdna4: gfx950's f16, bf16 and 8-bit float products are summed as CDNA 3's, in groups of 8 and 16; nobody has published what CDNA 4 does
 // fidelity: approximate matrix-special: what NaNs and infinities do inside a group of products is not published
 func MatrixDot(m *ir.Matrix, e ir.FP) Dot {
 	switch m.A {
@@ -85,8 +86,7 @@ func MatrixDot(m *ir.Matrix, e ir.FP) Dot {
 			return d(x, y, c)
 		}
 	}
-	//fidelity: approximate wmma: pairs of exact products are added to the sum with one rounding; gfx11's adder complements
-	// without the carry, gfx12's order is not published
+	//fidelity: approximate wmma: pairs of exact products are added to the sum with one rounding; gfx11's adder complements without the carry, gfx12's order and width are not published
 	return wmmaDot(m, e)
 }
 

@@ -15,8 +15,8 @@ import (
 	"github.com/pumice-gpu/pumice/engine/isa"
 )
 
-// TestMatrixForms runs every matrix instruction of every target on small integers, where all orders and roundings agree, and compares
-// with a plain product. Where a register's bits belong is written as AMD's matrix instruction calculator prints it ("register to
+// TestMatrixForms runs every matrix instruction of every target: on small integers, where all orders and roundings agree, and compares
+// with a plain product; and on random elements, and compares with the generation's model (matrix_model_test.go). Where a register's bits belong is written as AMD's matrix instruction calculator prints it ("register to
 // matrix element mapping"; ROCm/amd_matrix_instruction_calculator, 2025), which is the other way round than the engine has it.
 func TestMatrixForms(t *testing.T) {
 	for _, c := range []struct {
@@ -32,7 +32,11 @@ func TestMatrixForms(t *testing.T) {
 					continue
 				}
 				t.Run(fmt.Sprintf("%s/wave%d/%s", c.cpu, c.lanes, op.Name), func(t *testing.T) {
-					newMatrixForm(t, op, c.cpu, c.lanes).run()
+					f := newMatrixForm(t, op, c.cpu, c.lanes)
+					f.run(-1)
+					for how := range numDraws {
+						newMatrixForm(t, op, c.cpu, c.lanes).run(how)
+					}
 				})
 			}
 		}
@@ -146,6 +150,13 @@ func (f *matrixForm) output(lane, r, h int) (blk, i, j int) {
 	return q / quads, 4*g*(q%quads) + 4*(lane/f.n) + r%4, lane % f.n
 }
 
+// same compares elements of D: NaNs are alike, and so are zeros where a sum is not a chain of fused steps.
+func (f *matrixForm) same(x, y uint64) bool {
+	g, ok := map[string]fmtOf{"f16": f16fmt, "bf16": {exp: 8, man: 7}, "f32": f32fmt, "f64": f64fmt}[f.dKind]
+	chain := f.aKind == "f32" || f.aKind == "f64"
+	return x == y || ok && (g.isNaN(x) && g.isNaN(y) || !chain && g.isZero(x) && g.isZero(y))
+}
+
 func (f *matrixForm) encode(kind string, v int) uint64 {
 	x := math.Float64bits(float64(v))
 	switch kind {
@@ -184,7 +195,8 @@ func (f *matrixForm) decode(bits uint64) float64 {
 	return float64(int32(bits))
 }
 
-func (f *matrixForm) run() {
+// run computes one D: of small integers when how is -1, else of random elements.
+func (f *matrixForm) run(how int) {
 	rnd := rand.New(rand.NewPCG(uint64(len(f.name)), uint64(f.lanes)))
 	value := func() int {
 		if f.cpu == "gfx1100" { // whose adder is exact for one sign only
@@ -192,20 +204,27 @@ func (f *matrixForm) run() {
 		}
 		return rnd.IntN(5) - 2
 	}
-	table := func(rows, k int) [][][]int {
-		t := make([][][]int, f.blocks)
-		for b := range t {
-			t[b] = make([][]int, rows)
-			for r := range t[b] {
-				t[b][r] = make([]int, k)
-				for i := range t[b][r] {
-					t[b][r][i] = value()
+	table := func(rows, k int, kind string) (ints [][][]int, bits [][][]uint64) {
+		for range f.blocks {
+			t, u := make([][]int, rows), make([][]uint64, rows)
+			for r := range t {
+				t[r], u[r] = make([]int, k), make([]uint64, k)
+				for i := range t[r] {
+					if how >= 0 {
+						u[r][i] = f.draw(rnd, kind, how, f.k)
+						continue
+					}
+					t[r][i] = value()
+					u[r][i] = f.encode(kind, t[r][i])
 				}
 			}
+			ints, bits = append(ints, t), append(bits, u)
 		}
-		return t
+		return ints, bits
 	}
-	a, b, c := table(f.m, f.k), table(f.n, f.k), table(f.m, f.n)
+	a, aBits := table(f.m, f.k, f.aKind)
+	b, bBits := table(f.n, f.k, f.bKind)
+	c, cBits := table(f.m, f.n, f.dKind)
 	pos := make([][]int, f.m) // sparse: which of each four k the two elements of A are
 	for i := range pos {
 		for range f.k / 4 {
@@ -237,7 +256,7 @@ func (f *matrixForm) run() {
 		for e := range perA {
 			if !f.sparse {
 				if blk, i, k, ok := f.input(l, e, f.m, f.aRegs, true); ok && k < f.k {
-					put(vA, l, e*bits, bits, f.encode(f.aKind, a[blk][i][k]))
+					put(vA, l, e*bits, bits, aBits[blk][i][k])
 				}
 				continue
 			}
@@ -247,12 +266,12 @@ func (f *matrixForm) run() {
 				continue
 			}
 			p := pos[i][k0/4*2+e%2]
-			put(vA, l, e*bits, bits, f.encode(f.aKind, a[0][i][k0+p]))
+			put(vA, l, e*bits, bits, aBits[0][i][k0+p])
 			put(vIndex, l, 2*perA*set+2*e, 2, uint64(p))
 		}
 		for e := range f.bRegs * 32 / bits {
 			if blk, j, k, ok := f.input(l, e, f.n, f.bRegs, false); ok && k < f.k {
-				put(vB, l, e*bits, bits, f.encode(f.bKind, b[blk][j][k]))
+				put(vB, l, e*bits, bits, bBits[blk][j][k])
 			}
 		}
 	}
@@ -288,7 +307,7 @@ func (f *matrixForm) run() {
 			}
 		}
 	}
-	each(func(reg, l, h, blk, i, j int) { put(base+acc+reg, l, 16*h, width, f.encode(f.dKind, c[blk][i][j])) })
+	each(func(reg, l, h, blk, i, j int) { put(base+acc+reg, l, 16*h, width, cBits[blk][i][j]) })
 	v := func(file string, base, n int) string {
 		if n == 1 {
 			return fmt.Sprintf("%s%d", file, base)
@@ -323,6 +342,27 @@ func (f *matrixForm) run() {
 		dst = 256 + vd
 	}
 	each(func(reg, l, h, blk, i, j int) {
+		x := uint64(m.w.VGPR(dst + reg)[l]) >> (16 * h)
+		if width == 64 {
+			x |= uint64(m.w.VGPR(dst + reg + 1)[l]) << 32
+		}
+		if how >= 0 {
+			if rnd.IntN(f.m*f.n*f.blocks) >= 64 { // a sample
+				return
+			}
+			ra, rb := aBits[blk][i], bBits[blk][j]
+			if f.sparse {
+				ra, rb = nil, nil
+				for e, p := range pos[i] {
+					ra, rb = append(ra, aBits[0][i][e/2*4+p]), append(rb, bBits[0][j][e/2*4+p])
+				}
+			}
+			want, skip := f.model(ra, rb, cBits[blk][i][j])
+			if x &= 1<<width - 1; !skip && !f.same(x, want) {
+				f.Fatalf("%s, draw %d: D[%d][%d] of block %d is %#x, want %#x: %#x . %#x + %#x", text, how, i, j, blk, x, want, ra, rb, cBits[blk][i][j])
+			}
+			return
+		}
 		want := c[blk][i][j]
 		for k := range f.k {
 			if x := a[blk][i][k]; !f.sparse {
@@ -330,10 +370,6 @@ func (f *matrixForm) run() {
 			} else if g := k / 4 * 2; pos[i][g] == k%4 || pos[i][g+1] == k%4 {
 				want += x * b[blk][j][k]
 			}
-		}
-		x := uint64(m.w.VGPR(dst + reg)[l]) >> (16 * h)
-		if width == 64 {
-			x |= uint64(m.w.VGPR(dst + reg + 1)[l]) << 32
 		}
 		if got := f.decode(x); got != float64(want) {
 			f.Fatalf("%s: D[%d][%d] of block %d is %v, want %d", text, i, j, blk, got, want)

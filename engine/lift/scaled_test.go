@@ -3,6 +3,7 @@ package lift_test
 import (
 	"fmt"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"testing"
 
@@ -105,7 +106,8 @@ func runText(t *testing.T, m *machine, cpu, text string) {
 	}
 }
 
-// TestMatrixFormats runs gfx950's f8f6f4 products on all pairs of formats, with and without scales, against sums that are exact. Where
+// TestMatrixFormats runs gfx950's f8f6f4 products on all pairs of formats, with and without scales: on small numbers, whose sums are exact,
+// and on random codes and scales, whose sums are compared with the exact one within what is known of the unit: f32's precision. Where
 // 8-bit elements of a lane belong is as AMD's "Matrix Core Programming on CDNA3 and CDNA4" loads them; narrower ones are 32 in a row.
 func TestMatrixFormats(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(9, 5))
@@ -113,14 +115,17 @@ func TestMatrixFormats(t *testing.T) {
 		for _, fa := range narrows {
 			for _, fb := range narrows {
 				for _, scale := range []bool{false, true} {
-					matrixFormat(t, rnd, s.n, s.k, s.regs, fa, fb, scale)
+					matrixFormat(t, rnd, s.n, s.k, s.regs, fa, fb, scale, false)
+					if scale {
+						matrixFormat(t, rnd, s.n, s.k, s.regs, fa, fb, scale, true)
+					}
 				}
 			}
 		}
 	}
 }
 
-func matrixFormat(t *testing.T, rnd *rand.Rand, n, k, regs int, fa, fb narrow, scale bool) {
+func matrixFormat(t *testing.T, rnd *rand.Rand, n, k, regs int, fa, fb narrow, scale, random bool) {
 	m := newMachine(t, "gfx950", 64)
 	fill := func(base, scaleReg, sel int, f narrow) (e [][]float64) {
 		e = make([][]float64, n)
@@ -137,6 +142,18 @@ func matrixFormat(t *testing.T, rnd *rand.Rand, n, k, regs int, fa, fb narrow, s
 				}
 				x := []float64{0, 0.5, 1, -1, 1.5, -2, 3, -0.5}[rnd.IntN(8)]
 				code, _ := f.nearest(x)
+				if random {
+					code = rnd.Uint32() & (1<<f.bits - 1)
+					for y, ok := f.value(code); ; y, ok = f.value(code) {
+						if x = y; ok {
+							break
+						}
+						if x = math.NaN(); !f.infinite(code) && rnd.IntN(3*k) == 0 {
+							break
+						}
+						code = rnd.Uint32() & (1<<f.bits - 1)
+					}
+				}
 				f.put(v, i, code)
 				e[row][at] = x
 			}
@@ -147,6 +164,9 @@ func matrixFormat(t *testing.T, rnd *rand.Rand, n, k, regs int, fa, fb narrow, s
 			if scale {
 				x := m.w.VGPR(scaleReg)[l]
 				m.w.VGPR(scaleReg)[l] = x&^(0xff<<(8*sel)) | uint32(124+rnd.IntN(6))<<(8*sel)
+				if random {
+					m.w.VGPR(scaleReg)[l] = x&^(0xff<<(8*sel)) | uint32(97+rnd.IntN(60))<<(8*sel)
+				}
 			}
 		}
 		if scale {
@@ -182,6 +202,12 @@ func matrixFormat(t *testing.T, rnd *rand.Rand, n, k, regs int, fa, fb narrow, s
 				i = 8*(r/4) + 4*(l/32) + r%4
 			}
 			want := float64(math.Float32frombits(m.w.VGPR(vC + r)[l]))
+			if random {
+				if got := float64(math.Float32frombits(m.w.VGPR(vD + r)[l])); !nearSum(got, want, a[i], b[j]) {
+					t.Fatalf("%s: D[%d][%d] is %v: %v . %v + %v", text, i, j, got, a[i], b[j], want)
+				}
+				continue
+			}
 			for x := range k {
 				want += a[i][x] * b[j][x]
 			}
@@ -190,6 +216,30 @@ func matrixFormat(t *testing.T, rnd *rand.Rand, n, k, regs int, fa, fb narrow, s
 			}
 		}
 	}
+}
+
+// infinite reports whether a code is an infinity.
+func (f narrow) infinite(x uint32) bool {
+	return f.inf && x&(1<<(f.exp+f.man)-1) == (1<<f.exp-1)<<f.man
+}
+
+// nearSum reports whether got is the sum of products and c, rounded to f32 after the loss of no more than 45 bits below the largest.
+func nearSum(got, c float64, a, b []float64) bool {
+	sum, size := new(big.Float).SetPrec(2000).SetFloat64(c), math.Abs(c)
+	for x := range a {
+		if math.IsNaN(a[x]) || math.IsNaN(b[x]) {
+			return math.IsNaN(got)
+		}
+		p := a[x] * b[x] // exact
+		sum.Add(sum, new(big.Float).SetFloat64(p))
+		size = math.Max(size, math.Abs(p))
+	}
+	exact, _ := sum.Float64()
+	if math.IsNaN(got) || math.IsInf(got, 0) {
+		return math.Abs(exact) > math.MaxFloat32
+	}
+	off, _ := sum.Sub(sum, new(big.Float).SetFloat64(got)).Float64()
+	return math.Abs(off) <= 0x1.001p-24*math.Abs(exact)+0x1p-45*size+0x1p-150
 }
 
 // TestScaledConversions has gfx950's conversions from every code, and to the narrow formats of numbers of all sizes.
