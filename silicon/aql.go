@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/pumice-gpu/pumice/abi/aql"
+	"github.com/pumice-gpu/pumice/abi/codeobj"
 	"github.com/pumice-gpu/pumice/abi/mqd"
 	"github.com/pumice-gpu/pumice/engine/mem"
 )
@@ -25,8 +26,12 @@ type aqlQueue struct {
 	retired uint64 // read_dispatch_id
 	limit   uint64 // one past the highest index that the doorbell named
 	flight  []*packet
+	free    []*packet // retired, to be used again
 	polling bool
-	scratch bool // a scratch request is out
+
+	taking     aql.Packet                   // the packet that is taken
+	descriptor [codeobj.DescriptorSize]byte // of its kernel
+	scratch    bool                         // a scratch request is out
 }
 
 // shaderState is what the waves of a compute queue depend on.
@@ -111,7 +116,7 @@ func (a *aqlQueue) step(bool) (more bool, err error) {
 		if q.stopped || a.next >= a.limit || a.next-a.retired >= a.n {
 			return false, nil
 		}
-		var p aql.Packet
+		p := &a.taking
 		slot := a.ring + a.next%a.n*aql.PacketSize
 		invalid := false
 		err := q.vm.use(slot, aql.PacketSize, mem.Read, func(b []byte) {
@@ -127,15 +132,20 @@ func (a *aqlQueue) step(bool) (more bool, err error) {
 		if h.Barrier() && len(a.flight) > 0 {
 			return false, nil
 		}
-		x := &packet{start: q.dev.Clock()}
+		x := new(packet)
+		if n := len(a.free); n > 0 {
+			x, a.free = a.free[n-1], a.free[:n-1]
+			*x = packet{}
+		}
+		x.start = q.dev.Clock()
 		taken := false
 		switch h.Type() {
 		case aql.KernelDispatch:
-			taken, err = a.dispatch(aql.As[aql.DispatchPacket](&p), slot, x)
+			taken, err = a.dispatch((*aql.DispatchPacket)(unsafe.Pointer(p)), slot, x)
 		case aql.BarrierAnd, aql.BarrierOr:
-			taken, err = a.barrier(aql.As[aql.BarrierPacket](&p), x)
+			taken, err = a.barrier(aql.As[aql.BarrierPacket](p), x)
 		case aql.VendorSpecific:
-			taken, err = a.vendor(&p, x)
+			taken, err = a.vendor(p, x)
 		default:
 			err = refuse(aql.ErrPacketFormat, "packet %d: header %#04x has type %d, which no packet has on this queue", a.next, uint16(h), h.Type())
 		}
@@ -176,6 +186,7 @@ func (a *aqlQueue) retire() error {
 		}
 		a.retired++
 	}
+	a.free = append(a.free, a.flight[:n]...)
 	a.flight = a.flight[:copy(a.flight, a.flight[n:])]
 	return a.q.vm.store64(a.q.rptr, a.retired)
 }

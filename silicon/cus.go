@@ -326,8 +326,13 @@ func (c *cus) take(g *group, o outcome) *dispatch {
 	if s.finished == k.total {
 		s.running++ // until complete is through
 		c.delist(k)
+		k.keptN = k.block
 		for _, g := range s.spare {
-			c.dev.pool.put(g.block, k.block)
+			if k.aql != nil && len(k.kept) < len(c.workers) {
+				k.kept = append(k.kept, g)
+			} else {
+				c.dev.pool.put(g.block, k.block)
+			}
 		}
 		s.spare = nil
 		return k
@@ -600,6 +605,11 @@ func (k *dispatch) complete() {
 		k.sched.waiter.Unpark()
 	}
 	c.mu.Unlock()
+	if q := k.q; k.aql != nil {
+		q.mu.Lock()
+		q.keep(k)
+		q.mu.Unlock()
+	}
 }
 
 var _ wave.Env = (*group)(nil)

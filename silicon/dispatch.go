@@ -47,10 +47,70 @@ type dispatch struct {
 	completion aql.SignalHandle
 
 	sched dispatchSched
+	kept  []*group // of the dispatch that the object was before, all with blocks of keptBlock bytes
+	keptN int      // bytes of their blocks
+}
+
+// Queues run the same few kernels again and again, and a dispatch is some kilobytes that the garbage collector would look at: a queue keeps
+// the objects of the last dispatches, with their work-groups, for the next ones.
+
+// maxKept is how many dispatches a queue keeps.
+const maxKept = 4
+
+// newDispatch returns a zero dispatch; q.mu is held.
+func (q *queue) newDispatch() *dispatch {
+	n := len(q.free) - 1
+	if n < 0 {
+		return new(dispatch)
+	}
+	k := q.free[n]
+	q.free = q.free[:n]
+	*k = dispatch{user: k.user[:0], kept: k.kept, keptN: k.keptN}
+	return k
+}
+
+// keep takes back a dispatch that nobody knows any more; q.mu is held.
+func (q *queue) keep(k *dispatch) {
+	// Hooks may go on looking at what they were told.
+	if h := &q.dev.cfg.Hooks; len(q.free) < maxKept && !q.dead && h.DispatchBegin == nil && h.DispatchEnd == nil {
+		q.free = append(q.free, k)
+		return
+	}
+	k.dropKept(q.dev)
+}
+
+// reuse makes the work-groups of the dispatch before k's, when they are as large as k's own.
+func (k *dispatch) reuse() {
+	if len(k.kept) == 0 {
+		return
+	}
+	if k.keptN != k.block || len(k.kept[0].waves) != k.waves {
+		k.dropKept(k.q.dev)
+		return
+	}
+	for _, g := range k.kept {
+		g.renew(k)
+	}
+	k.sched.spare, k.kept = k.kept, nil
+}
+
+func (k *dispatch) dropKept(d *Device) {
+	for _, g := range k.kept {
+		d.pool.put(g.block, k.keptN)
+	}
+	k.kept = nil
 }
 
 // dispatch takes a KERNEL_DISPATCH packet. taken is false while it waits for scratch.
-func (a *aqlQueue) dispatch(p aql.DispatchPacket, slot uint64, x *packet) (taken bool, err error) {
+func (a *aqlQueue) dispatch(p *aql.DispatchPacket, slot uint64, x *packet) (taken bool, err error) {
+	k := a.q.newDispatch()
+	if taken, err = a.prepare(k, p, slot, x); !taken {
+		a.q.keep(k)
+	}
+	return
+}
+
+func (a *aqlQueue) prepare(k *dispatch, p *aql.DispatchPacket, slot uint64, x *packet) (taken bool, err error) {
 	q, d := a.q, a.q.dev
 	dims := p.Dimensions()
 	if dims == 0 {
@@ -72,7 +132,7 @@ func (a *aqlQueue) dispatch(p aql.DispatchPacket, slot uint64, x *packet) (taken
 	if d.cfg.Engine == nil || d.cus.target == nil {
 		return false, refuse(aql.ErrInvalidCode, "dispatch %d: no engine runs %s code", a.next, d.profile.Target)
 	}
-	var b [codeobj.DescriptorSize]byte
+	b := &a.descriptor
 	if err := q.vm.read(p.KernelObject, b[:]); err != nil {
 		if retryable(err) {
 			return false, err
@@ -83,8 +143,8 @@ func (a *aqlQueue) dispatch(p aql.DispatchPacket, slot uint64, x *packet) (taken
 	if err != nil {
 		return false, refuse(aql.ErrInvalidCode, "dispatch %d: %v", a.next, err)
 	}
-	k := &dispatch{q: q, aql: a, shader: &a.shaderState, packet: x, desc: desc, slot: slot, record: a.record, private: p.PrivateSegmentSize,
-		completion: p.CompletionSignal}
+	k.q, k.aql, k.shader, k.packet, k.desc, k.slot, k.record = q, a, &a.shaderState, x, desc, slot, a.record
+	k.private, k.completion = p.PrivateSegmentSize, p.CompletionSignal
 	if err := k.size(a.next, grid, wg, p.GroupSegmentSize); err != nil {
 		return false, err
 	}
@@ -106,7 +166,7 @@ func (a *aqlQueue) dispatch(p aql.DispatchPacket, slot uint64, x *packet) (taken
 		}
 	}
 	entry := p.KernelObject + uint64(desc.EntryOffset)
-	if err := k.userSGPRs(&p, a.next); err != nil {
+	if err := k.userSGPRs(p, a.next); err != nil {
 		return false, err
 	}
 	if desc.KernargPreloadLength() > 0 {
@@ -196,6 +256,7 @@ func (k *dispatch) start(index, entry uint64, grid, wg [3]uint32) {
 	}
 	k.ids = q.ids
 	k.batch.init(k)
+	k.reuse()
 	q.pending = append(q.pending, k)
 	if h := d.cfg.Hooks.DispatchBegin; h != nil {
 		h(&k.DispatchInfo)
@@ -205,7 +266,7 @@ func (k *dispatch) start(index, entry uint64, grid, wg [3]uint32) {
 
 // userSGPRs lays out what COMPUTE_USER_DATA gives every wave, dense in the order of the property bits.
 func (k *dispatch) userSGPRs(p *aql.DispatchPacket, index uint64) error {
-	var u []uint32
+	u := k.user[:0]
 	put64 := func(v uint64) { u = append(u, uint32(v), uint32(v>>32)) }
 	props := k.desc.Properties
 	if props&codeobj.EnablePrivateSegmentBuffer != 0 {

@@ -38,6 +38,7 @@ type group struct {
 	run     engine.Batch
 	skip    int      // waves that have ended before the launch: a batch ran them
 	used    bool     // block is of this dispatch already: what never changes is in place
+	clean   bool     // no VGPR holds what another dispatch left
 	edge    *itemIDs // of the last smaller size
 
 	waves   []wave.Wave
@@ -56,6 +57,15 @@ type group struct {
 
 func newGroup(k *dispatch, block unsafe.Pointer) *group {
 	return &group{k: k, block: block, waves: make([]wave.Wave, k.waves), states: make([]waveState, k.waves)}
+}
+
+// renew makes g, of an earlier dispatch with as large work-groups, as good as new for k.
+func (g *group) renew(k *dispatch) {
+	edge := g.edge
+	if edge != nil && edge.key != newItemKey(k) {
+		edge = nil
+	}
+	*g = group{k: k, block: g.block, waves: g.waves, states: g.states, edge: edge}
 }
 
 // fuel is the guest instructions of one run of a wave.

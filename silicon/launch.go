@@ -24,6 +24,9 @@ func (g *group) launch() {
 	if !g.used {
 		g.bind()
 	}
+	if !g.clean {
+		g.wipe()
+	}
 	if k.lds > 0 {
 		clear(unsafe.Slice((*byte)(unsafe.Add(g.block, k.waves*k.stateSize)), k.lds))
 	}
@@ -50,18 +53,33 @@ func (g *group) launch() {
 	g.skip = 0
 }
 
-// bind lays the waves' states out in the block, zeroed.
+// bind lays the waves' states out in the block: headers are zeroed, VGPRs not yet (wipe).
 func (g *group) bind() {
 	k := g.k
-	clear(unsafe.Slice((*byte)(g.block), k.waves*k.stateSize))
 	lds := uint64(uintptr(unsafe.Add(g.block, k.waves*k.stateSize)))
 	for i := range g.waves {
 		w := &g.waves[i]
+		base := unsafe.Add(g.block, i*k.stateSize)
+		clear(unsafe.Slice((*byte)(base), wave.VGPROffset))
 		*w = wave.Wave{Target: k.target, Space: k.state.space, Env: g, Group: g, Index: i}
-		w.Bind(unsafe.Add(g.block, i*k.stateSize), k.lanes, k.nvgpr, k.nacc)
+		w.Bind(base, k.lanes, k.nvgpr, k.nacc)
 		w.LDS, w.LDSLen = lds, uint64(k.lds)
 	}
-	g.used = true
+	g.used, g.clean = true, false
+}
+
+// wipe zeroes the VGPRs that the dispatch before left. Batches need none. Between the two kinds of registers lies nothing: engines refuse
+// code that names registers there.
+func (g *group) wipe() {
+	k := g.k
+	for i := range g.waves {
+		v := unsafe.Add(g.waves[i].Base, wave.VGPROffset)
+		clear(unsafe.Slice((*byte)(v), k.nvgpr*k.lanes*4))
+		if k.nacc > 0 {
+			clear(unsafe.Slice((*byte)(unsafe.Add(v, 256*k.lanes*4)), k.nacc*k.lanes*4))
+		}
+	}
+	g.clean = true
 }
 
 // scalars sets up a wave's scalar state.

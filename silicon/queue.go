@@ -68,6 +68,7 @@ type queue struct {
 	idle    Parker      // of a Drain; guarded by mu
 	pending []*dispatch // dispatches that are not complete; guarded by mu
 	ids     *itemIDs    // of the last dispatch; guarded by mu
+	free    []*dispatch // to be used again; guarded by mu
 }
 
 func (d *Device) newQueue(id QueueID, m unsafe.Pointer, vmid uint32) (*queue, error) {
@@ -290,6 +291,10 @@ func (q *queue) drop() {
 	}
 	q.pending = nil
 	q.dead = true
+	for _, k := range q.free {
+		k.dropKept(q.dev)
+	}
+	q.free = nil
 	q.mu.Unlock()
 	q.taskEnd.Store(true)
 	if q.task != nil {

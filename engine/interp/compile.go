@@ -88,7 +88,6 @@ func compile(f *ir.Func) *program {
 	p.blocks = make([]block, len(f.Blocks))
 	for i, b := range f.Blocks {
 		c.block(b, &p.blocks[i])
-		p.nvgpr = max(p.nvgpr, p.blocks[i].nvgpr)
 	}
 	c.moves()
 	c.finish()
@@ -131,7 +130,7 @@ func (c *compiler) vgprRef(n int) ref { return baseWave | ref(wave.VGPROffset+n*
 
 func sgprRef(n int) ref { return baseWave | ref(n*4) }
 
-func (c *compiler) needVGPR(n int) { c.out.nvgpr = max(c.out.nvgpr, n+1) }
+func (c *compiler) needVGPR(n int) { c.p.regs.Use(n) }
 
 // block compiles b into out.
 func (c *compiler) block(b *ir.Block, out *block) {

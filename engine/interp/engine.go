@@ -154,9 +154,13 @@ func (m *machine) run(p *program, block int) ir.Exit {
 		m.text = p.bad
 		return ir.ExitIllegal
 	}
-	if wave.VGPROffset+p.nvgpr*m.w.Lanes*4 > m.w.Size || p.lanes != m.w.Lanes {
+	if !m.w.Holds(p.regs) || p.lanes != m.w.Lanes {
 		//fidelity: approximate vgpr-range: code that names a VGPR beyond the wave's allocation stops instead of using v0
-		m.text = fmt.Sprintf("code at %#x uses v%d, the wave has %d", p.f.PC, p.nvgpr-1, m.w.NVGPR)
+		v, has := p.regs.Arch-1, m.w.NVGPR
+		if v < has {
+			v, has = 255+p.regs.Acc, m.w.NAcc
+		}
+		m.text = fmt.Sprintf("code at %#x uses v%d, the wave has %d of them", p.f.PC, v, has)
 		return ir.ExitIllegal
 	}
 	return m.execute(p, block)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/pumice-gpu/pumice/engine/ir"
 	"github.com/pumice-gpu/pumice/engine/lane"
+	"github.com/pumice-gpu/pumice/engine/wave"
 )
 
 // ref says where a value lives: a base in the top two bits and a byte offset. Per-lane values take 4 bytes a lane;
@@ -80,7 +81,6 @@ type block struct {
 	code  []inst
 	insts int64
 	pc    uint64
-	nvgpr int // registers it needs
 	term  *ir.Term
 	cond  ref
 	back  [2]bool // Then, Else go back
@@ -93,10 +93,10 @@ type program struct {
 	lanes  int
 	full   uint64
 	blocks []block
-	consts []uint32 // aligned storage of constants
-	frame  int      // bytes of frame it needs
-	nvgpr  int
-	bad    string // why it cannot run
+	consts []uint32       // aligned storage of constants
+	frame  int            // bytes of frame it needs
+	regs   wave.Registers // that it uses
+	bad    string         // why it cannot run
 }
 
 func alignedWords(n int) []uint32 {

@@ -9,6 +9,7 @@ import (
 	"github.com/pumice-gpu/pumice/engine/jit/avx2"
 	"github.com/pumice-gpu/pumice/engine/jit/rt"
 	"github.com/pumice-gpu/pumice/engine/jit/x86"
+	"github.com/pumice-gpu/pumice/engine/wave"
 )
 
 // Program is the machine code of one Func, position independent.
@@ -21,13 +22,13 @@ type Program struct {
 	helpers  int // operations left to the evaluator
 	Marks    []Mark
 	Listing  []Line
-	Cold     int    // offset of the code that is seldom run: exits to helpers, fuel
-	ID       uint32 // of a sampler's, or 0
-	nvgpr    int    // registers it needs
-	loops    int    // blocks that run strip after strip
-	windows  int    // accesses that have one
-	barriers int    // where waves of a crew change
-	*Stream         // of a stream
+	Cold     int            // offset of the code that is seldom run: exits to helpers, fuel
+	ID       uint32         // of a sampler's, or 0
+	regs     wave.Registers // that it uses
+	loops    int            // blocks that run strip after strip
+	windows  int            // accesses that have one
+	barriers int            // where waves of a crew change
+	*Stream                 // of a stream
 	// slots tells where each value lives that a helper operation reads or writes.
 	slots []*helperInfo // by ir.ID; nil for others
 }
@@ -295,7 +296,7 @@ func (c *compiler) block(b *ir.Block) {
 	c.vals = c.vals[:c.n]
 	for _, id := range b.Code {
 		if v := c.v(id); v.Op == ir.OpVGet || v.Op == ir.OpVSet {
-			c.p.nvgpr = max(c.p.nvgpr, int(v.Imm)+1)
+			c.p.regs.Use(int(v.Imm))
 		}
 	}
 	c.comps, c.slab, c.segs = c.comps[:0], c.slab[:0], c.segs[:0]

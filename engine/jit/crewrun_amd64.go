@@ -16,7 +16,7 @@ import (
 // known is the recent entry of w's PC, or nil.
 func (k *Worker) known(w *wave.Wave) *recent {
 	x := &k.recent[(w.PC>>2^w.PC>>8)%uint64(len(k.recent))]
-	if x.pc != w.PC || x.version != k.local.Version(w.Space) || x.mode != w.S[isa.SRegMODE] || x.lanes != w.Lanes || x.target != w.Target || x.size > w.Size {
+	if x.pc != w.PC || x.version != k.local.Version(w.Space) || x.mode != w.S[isa.SRegMODE] || x.lanes != w.Lanes || x.target != w.Target || !w.Holds(x.regs) {
 		return nil
 	}
 	if b := x.ip.better.Load(); b != nil {

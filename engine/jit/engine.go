@@ -173,7 +173,7 @@ type recent struct {
 	mode    uint32
 	lanes   int
 	target  *isa.Target
-	size    int // bytes of wave state that the code needs
+	regs    wave.Registers // that the code uses
 	ip      *installed
 	block   int
 }
@@ -210,7 +210,7 @@ func (k *Worker) Run(w *wave.Wave) (exit ir.Exit) {
 	left := w.Fuel
 	for {
 		x := &k.recent[(w.PC>>2^w.PC>>8)%uint64(len(k.recent))]
-		if x.pc != w.PC || x.version != k.local.Version(w.Space) || x.mode != w.S[isa.SRegMODE] || x.lanes != w.Lanes || x.target != w.Target || x.size > w.Size {
+		if x.pc != w.PC || x.version != k.local.Version(w.Space) || x.mode != w.S[isa.SRegMODE] || x.lanes != w.Lanes || x.target != w.Target || !w.Holds(x.regs) {
 			*x = recent{}
 			if exit, ok := k.find(w, x); !ok {
 				return exit
@@ -271,11 +271,10 @@ func (k *Worker) find(w *wave.Wave, x *recent) (exit ir.Exit, ok bool) {
 	if b := ip.better.Load(); b != nil {
 		ip = b
 	}
-	size := wave.VGPROffset + ip.nvgpr*w.Lanes*4
-	if ip.Func.Lanes != w.Lanes || size > w.Size {
+	if ip.Func.Lanes != w.Lanes || !w.Holds(ip.regs) {
 		return k.interpret(w), false
 	}
-	*x = recent{w.PC, version, mode, w.Lanes, w.Target, size, ip, block}
+	*x = recent{w.PC, version, mode, w.Lanes, w.Target, ip.regs, ip, block}
 	return ir.ExitNone, true
 }
 

@@ -93,6 +93,22 @@ func (w *Wave) VGPR(n int) []uint32 {
 	return unsafe.Slice((*uint32)(unsafe.Add(w.Base, off)), w.Lanes)
 }
 
+// Registers is how many VGPRs code uses: of each kind, one more than the highest number.
+type Registers struct{ Arch, Acc int }
+
+// Use adds register n (AccVGPR k is 256+k).
+func (r *Registers) Use(n int) {
+	if n < 256 {
+		r.Arch = max(r.Arch, n+1)
+	} else {
+		r.Acc = max(r.Acc, n-255)
+	}
+}
+
+// Holds reports whether r lies within w's allocation. Engines run no code that does not: behind the architectural registers there may be
+// memory that was another dispatch's.
+func (w *Wave) Holds(r Registers) bool { return r.Arch <= w.NVGPR && r.Acc <= w.NAcc }
+
 // EXEC returns the execution mask.
 func (w *Wave) EXEC() uint64 {
 	m := uint64(w.S[isa.SRegEXECLo])
