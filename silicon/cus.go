@@ -558,7 +558,8 @@ func (w *worker) loop() {
 // wait sleeps until there may be work since seq; it reports false at the end of the device.
 func (w *worker) wait(seq uint64) bool {
 	c := w.cus
-	if c.spin.Add(1) == 1 {
+	// A worker that is alone has one CPU, which the goroutine that would bring work needs.
+	if c.spin.Add(1) == 1 && len(c.workers) > 1 {
 		for i := 0; i < spinLooks && c.seq.Load() == seq; i++ {
 			pause()
 		}

@@ -27,6 +27,7 @@ type stream struct {
 	x     []int          // scalar registers that are one more in each work-group
 	unit  int            // what is done at a time: levelWave, or levelGroup where a work-group's waves go on from each other
 	lanes int64          // of a unit
+	ahead int32          // lanes of the unit before the wave that is emitted
 
 	lists  [3][]ir.ID // scalar operations, guards and addresses by level
 	level  map[ir.ID]uint8

@@ -193,6 +193,10 @@ func (c *compiler) emitStream(s *stream, group int) {
 	}
 	c.p.Stream = st
 	at := func(off int32) x86.RM { return x86.M(rFrame, area+off) }
+	turns := int32(1) // waves of one pass through the vector part
+	for group > 0 && turns < maxTurns && int32(group)%(2*turns) == 0 && 2*int(turns)*len(s.vecs) <= maxTurnOps {
+		turns *= 2
+	}
 	first, top, next, bail := a.NewLabel(), a.NewLabel(), a.NewLabel(), a.NewLabel()
 	for i := range c.segs {
 		for l, start := range starts {
@@ -209,7 +213,10 @@ func (c *compiler) emitStream(s *stream, group int) {
 		case segScalar:
 			c.scalarSegment(g.ops)
 		case segVector:
-			c.streamRegion(s, g.ops)
+			for j := range turns {
+				s.ahead = int32(j) * int32(c.lanes)
+				c.streamRegion(s, g.ops)
+			}
 		case segWave:
 			id := g.ops[0]
 			v := c.v(id)
@@ -231,17 +238,19 @@ func (c *compiler) emitStream(s *stream, group int) {
 	if group > 0 {
 		for i := range s.access {
 			if x := &s.access[i]; x.step != 0 {
-				a.AluI(x86.ADD, 8, c.memOf(c.vals[x.host].comps[0]), int32(x.step)*int32(c.lanes))
+				a.AluI(x86.ADD, 8, c.memOf(c.vals[x.host].comps[0]), int32(x.step)*int32(c.lanes)*turns)
 			}
 		}
 	} else {
 		a.Bind(next)
 	}
-	a.G(x86.MOV, 4, x86.RCX, at(streamWave))
-	a.AluI(x86.ADD, 4, x86.R(x86.RCX), 1)
-	a.GS(x86.MOVS, 4, at(streamWave), x86.RCX)
-	a.Alu(x86.CMP, 4, x86.RCX, at(streamWaves))
-	a.Jcc(x86.B, top)
+	if group == 0 || turns < int32(group) {
+		a.G(x86.MOV, 4, x86.RCX, at(streamWave))
+		a.AluI(x86.ADD, 4, x86.R(x86.RCX), turns)
+		a.GS(x86.MOVS, 4, at(streamWave), x86.RCX)
+		a.Alu(x86.CMP, 4, x86.RCX, at(streamWaves))
+		a.Jcc(x86.B, top)
+	}
 	if group > 0 {
 		a.Bind(next)
 	}
@@ -330,6 +339,12 @@ func (c *compiler) streamAsk(area, op int32) {
 	a.Ret()
 }
 
+// Waves of a work-group follow one another in the code while it is short.
+const (
+	maxTurns   = 4
+	maxTurnOps = 64
+)
+
 // streamRegion emits the vector part, all strips side by side.
 func (c *compiler) streamRegion(s *stream, ops []ir.ID) {
 	r := &c.r
@@ -371,7 +386,8 @@ func (c *compiler) streamAccess(s *stream, id ir.ID, v *ir.Value, u int) {
 	}
 	x := &s.access[v.Imm]
 	w := int32(v.Width)
-	p := func(n int32) x86.RM { return x86.M(x86.R8, int32(u)*16*int32(x.step)+n) }
+	at := (int32(u)*16 + s.ahead) * int32(x.step) // of the strip's first lane
+	p := func(n int32) x86.RM { return x86.M(x86.R8, at+n) }
 	if v.Op == ir.OpStore {
 		d := v.Args[1]
 		switch w {
@@ -426,7 +442,7 @@ func (c *compiler) streamAccess(s *stream, id ir.ID, v *ir.Value, u int) {
 		a.X(x86.KXNORW, x86.L128, uint8(k), uint8(k), x86.KR(k))
 		d := r.dstEarly(id, 0, u)
 		a.E(x86.VPXORD, L, uint8(d), uint8(d), x86.V(d), noMod)
-		a.E(x86.VPGATHERDD, L, uint8(d), 0, x86.MV(x86.R8, t, 1, int32(u)*16*int32(x.step)), x86.Masked(k))
+		a.E(x86.VPGATHERDD, L, uint8(d), 0, x86.MV(x86.R8, t, 1, at), x86.Masked(k))
 	case w == 4:
 		a.E(x86.VMOVDQU32, L, uint8(r.dstEarly(id, 0, u)), 0, p(0), noMod)
 	case w < 4:
