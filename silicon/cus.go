@@ -328,6 +328,7 @@ func (c *cus) take(g *group, o outcome) *dispatch {
 		c.delist(k)
 		k.keptN = k.block
 		for _, g := range s.spare {
+			g.tame()
 			if k.aql != nil && len(k.kept) < len(c.workers) {
 				k.kept = append(k.kept, g)
 			} else {
@@ -469,6 +470,7 @@ func (c *cus) discard(k *dispatch) {
 			if k.perWave > 0 {
 				k.shader.slots.free = append(k.shader.slots.free, g.scratch...)
 			}
+			g.tame()
 			c.dev.pool.put(g.block, k.block)
 		}
 	}
@@ -478,6 +480,7 @@ func (c *cus) discard(k *dispatch) {
 		}
 	}
 	for _, g := range s.spare {
+		g.tame()
 		c.dev.pool.put(g.block, k.block)
 	}
 	s.ready, s.blocked, s.spare = nil, nil, nil

@@ -671,3 +671,46 @@ func TestCUMask(t *testing.T) {
 		t.Errorf("engine and CU: %v", seen)
 	}
 }
+
+// TestVGPRsOfOthers runs dispatches whose waves write registers, between the two kinds of them too: the next ones' are zero.
+func TestVGPRsOfOthers(t *testing.T) {
+	r := newRig(t, "mi210", 1)
+	q := r.queue(0)
+	regs := []int{3, 100, 256, 270} // architectural, between, AccVGPRs
+	run := func(prog func(w *wave.Wave) ir.Exit) {
+		t.Helper()
+		k := r.kernel(codeobj.Descriptor{RSRC1: 3, RSRC3: 0}, prog) // 32 registers, AccVGPRs from the fifth on
+		va, s := r.signal(1, 0)
+		q.put(aql.Raw(dispatchPacket(k, [3]uint32{64 * 8, 1, 1}, [3]uint32{128, 1, 1}, va)))
+		q.ring()
+		r.wait(s)
+	}
+	for i := range 4 {
+		wild := i%2 == 1
+		run(func(w *wave.Wave) ir.Exit {
+			if w.NVGPR != 4 || wild && !w.Admit(wave.Registers{Arch: 256, Acc: w.NAcc}) {
+				t.Errorf("%d VGPRs, %d AccVGPRs", w.NVGPR, w.NAcc)
+			}
+			for _, n := range regs {
+				if n == 100 && !wild {
+					continue
+				}
+				for l := range w.VGPR(n) {
+					w.VGPR(n)[l] = 0x5ec2e7
+				}
+			}
+			return ir.ExitEndPgm
+		})
+		run(func(w *wave.Wave) ir.Exit {
+			for _, n := range regs {
+				for l, x := range w.VGPR(n) {
+					if x != 0 {
+						t.Errorf("v%d lane %d: %#x", n, l, x)
+						break
+					}
+				}
+			}
+			return ir.ExitEndPgm
+		})
+	}
+}

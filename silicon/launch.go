@@ -68,8 +68,8 @@ func (g *group) bind() {
 	g.used, g.clean = true, false
 }
 
-// wipe zeroes the VGPRs that the dispatch before left. Batches need none. Between the two kinds of registers lies nothing: engines refuse
-// code that names registers there.
+// wipe zeroes the VGPRs that the dispatch before left. Batches need none. What lies between the two kinds of registers
+// is zero (tame).
 func (g *group) wipe() {
 	k := g.k
 	for i := range g.waves {
@@ -80,6 +80,16 @@ func (g *group) wipe() {
 		}
 	}
 	g.clean = true
+}
+
+// tame zeroes the states of waves of g whose code may have written where no registers are.
+func (g *group) tame() {
+	for i := range g.waves {
+		if w := &g.waves[i]; w.Wild {
+			clear(unsafe.Slice((*byte)(w.Base), g.k.stateSize))
+			w.Wild = false
+		}
+	}
 }
 
 // scalars sets up a wave's scalar state.

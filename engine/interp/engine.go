@@ -154,13 +154,13 @@ func (m *machine) run(p *program, block int) ir.Exit {
 		m.text = p.bad
 		return ir.ExitIllegal
 	}
-	if !m.w.Holds(p.regs) || p.lanes != m.w.Lanes {
+	if !m.w.Admit(p.regs) || p.lanes != m.w.Lanes {
 		//fidelity: approximate vgpr-range: code that names a VGPR beyond the wave's allocation stops instead of using v0
-		v, has := p.regs.Arch-1, m.w.NVGPR
-		if v < has {
-			v, has = 255+p.regs.Acc, m.w.NAcc
+		v := p.regs.Arch - 1
+		if p.regs.Acc > 0 {
+			v = 255 + p.regs.Acc
 		}
-		m.text = fmt.Sprintf("code at %#x uses v%d, the wave has %d of them", p.f.PC, v, has)
+		m.text = fmt.Sprintf("code at %#x uses v%d, the wave has %d", p.f.PC, v, m.w.NVGPR)
 		return ir.ExitIllegal
 	}
 	return m.execute(p, block)

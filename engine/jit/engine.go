@@ -271,7 +271,7 @@ func (k *Worker) find(w *wave.Wave, x *recent) (exit ir.Exit, ok bool) {
 	if b := ip.better.Load(); b != nil {
 		ip = b
 	}
-	if ip.Func.Lanes != w.Lanes || !w.Holds(ip.regs) {
+	if ip.Func.Lanes != w.Lanes || !w.Admit(ip.regs) {
 		return k.interpret(w), false
 	}
 	*x = recent{w.PC, version, mode, w.Lanes, w.Target, ip.regs, ip, block}

@@ -64,8 +64,9 @@ type Wave struct {
 	Fault   mem.Fault
 	Illegal string
 
-	Group any // owner's work-group, opaque to engines
-	Index int // wave number in its work-group
+	Wild  bool // an engine ran code that names registers between the architectural ones and the AccVGPRs; the owner zeroes all of the block
+	Group any  // owner's work-group, opaque to engines
+	Index int  // wave number in its work-group
 }
 
 // StateSize returns the bytes of a state block for the given registers: arch VGPRs, AccVGPRs (at 256 when any).
@@ -93,7 +94,7 @@ func (w *Wave) VGPR(n int) []uint32 {
 	return unsafe.Slice((*uint32)(unsafe.Add(w.Base, off)), w.Lanes)
 }
 
-// Registers is how many VGPRs code uses: of each kind, one more than the highest number.
+// Registers is how many VGPRs code names: of each kind, one more than the highest number.
 type Registers struct{ Arch, Acc int }
 
 // Use adds register n (AccVGPR k is 256+k).
@@ -105,9 +106,25 @@ func (r *Registers) Use(n int) {
 	}
 }
 
-// Holds reports whether r lies within w's allocation. Engines run no code that does not: behind the architectural registers there may be
-// memory that was another dispatch's.
+// Holds reports whether r lies within w's allocation.
 func (w *Wave) Holds(r Registers) bool { return r.Arch <= w.NVGPR && r.Acc <= w.NAcc }
+
+// Admit reports whether w's memory has the registers r, and notes in w.Wild when that is more than its allocation: a function may have
+// blocks, behind a trap say, that are no code.
+func (w *Wave) Admit(r Registers) bool {
+	if w.Holds(r) {
+		return true
+	}
+	n := r.Arch
+	if r.Acc > 0 {
+		n = 256 + r.Acc
+	}
+	if VGPROffset+n*w.Lanes*4 > w.Size {
+		return false
+	}
+	w.Wild = true
+	return true
+}
 
 // EXEC returns the execution mask.
 func (w *Wave) EXEC() uint64 {
