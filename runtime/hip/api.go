@@ -46,6 +46,8 @@ type API struct {
 	reg  *Registry
 	log  *logger
 
+	tracer atomic.Pointer[Tracer]
+
 	streams handles[stream]
 	events  handles[event]
 	modules handles[module]
@@ -129,7 +131,7 @@ func (h *handles[T]) remove(k uintptr) *T {
 
 // Call runs one API function for a thread: it keeps the thread's last error.
 func (a *API) Call(t *Thread, name string, f func() Error) Error {
-	e := f()
+	e := a.run(name, f)
 	a.remember(t, e)
 	if a.LogsCalls() {
 		a.logReturn(name, e, "")
@@ -140,7 +142,7 @@ func (a *API) Call(t *Thread, name string, f func() Error) Error {
 // CallLogged is Call where LogsCalls; params is what the call was given as it shall be shown, and result says what it has made.
 func (a *API) CallLogged(t *Thread, name, params string, f func() Error, result func() string) Error {
 	a.log.printf(logInfo, logAPI, "hip_api", "\x1b[32m%s ( %s )\x1b[0m", name, params)
-	e := f()
+	e := a.run(name, f)
 	a.remember(t, e)
 	made := ""
 	if e == Success {
@@ -231,7 +233,7 @@ func codeOf(err error) Error {
 // fromErr maps an error and logs what it says, which the code does not.
 func (a *API) fromErr(err error) Error {
 	e := codeOf(err)
-	if e != Success && e != ErrNotReady && a.log.level >= 1 {
+	if e != Success && e != ErrNotReady && a.log.wants(logError, logAlways) {
 		a.log.printf(logError, logAlways, "hip_error", "%v", err)
 	}
 	return e

@@ -9,8 +9,6 @@ import (
 
 // Arrays. An array is an image in device memory, which kernels reach through textures and surfaces and the host by copies. Its
 // handle is the address of a hipArray, whose fields programs up to HIP 5 may read.
-//
-//fidelity: refused hipMallocMipmappedArray and everything with mipmapped arrays: as on AMD's Linux runtime
 
 // ChannelFormatDesc is hipChannelFormatDesc: bits of each component, and their kind.
 type ChannelFormatDesc struct {

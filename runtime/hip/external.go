@@ -11,8 +11,6 @@ import (
 // Memory of other interfaces and processes that comes as a file descriptor: a DMA-BUF, such as hipMemExportToShareableHandle makes. A buffer of it is a mapping like those of virtual memory
 // management; it begins at any offset, so the whole memory is mapped behind each. Semaphores of other interfaces are refused.
 
-// fidelity: refused hipImportExternalSemaphore and what uses it: a semaphore here would be a DRM sync object, and the virtual device has none
-
 // ExternalMemoryDesc is hipExternalMemoryHandleDesc.
 type ExternalMemoryDesc struct {
 	Type  uint32

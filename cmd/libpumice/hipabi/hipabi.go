@@ -11,10 +11,6 @@
 // What is exported and not here returns hipErrorNotSupported from the stub, which names it once:
 //
 // fidelity: refused hipGLGetDevices, hipGraphics*: there is no OpenGL beside the virtual device
-//
-// fidelity: refused hipRegisterTracerCallback, hipInitActivityCallback, hipEnableActivityCallback, hipRegisterApiCallback, hipApiName, hipGetCmdName: the interface of roctracer; pumice prof sees the same
-//
-// fidelity: refused hipMemMapArrayAsync, hipMemcpy3DBatchAsync, hipMemSetMemPool, hipMemGetMemPool, hipSetValidDevices, hipExtSetLoggingParams: not done
 package hipabi
 
 /*
