@@ -115,7 +115,8 @@ func (m *machine) refill(o *operands) bool {
 	first := o.laneAddr(bits.TrailingZeros64(k))
 	last := o.laneAddr(63-bits.LeadingZeros64(k)) + uint64(o.v.Width) - 1
 	if s := &o.h.span; s.n > 0 && last-first+1 == s.n && m.tried != first {
-		if m.tlb.Span(s.index, first, s.n, o.access()) {
+		// The pages too: an array in two pieces makes its range go from one to the other again and again.
+		if m.tlb.Span(s.index, first, s.n, o.access()) && m.known(o, first, last) {
 			m.tried = first
 			return true
 		}
