@@ -9,17 +9,19 @@ import (
 	"github.com/pumice-gpu/pumice/engine/wave"
 )
 
-// Waves of a work-group in one call (engine.CrewRunner). Their state blocks form a ring. A wave that comes to s_barrier in compiled code
+// Waves of a work-group in one call (engine.CrewRunner). Their state blocks form a list. A wave that comes to s_barrier in compiled code
 // leaves a mark, the number of the barrier's turn, and the address of the code behind it, and the code goes on with the next wave of
-// the ring; the last one to arrive begins a new turn and goes on itself. All run one Program, so they share the frame: nothing
+// the list; the last one to arrive begins a new turn and goes on itself. Turns go forward and backward by turns: the waves' registers
+// are more than the first cache holds, and so the latest are the first to be used again. All run one Program, so they share the frame: nothing
 // in it outlives a block. A wave that leaves for another reason, or whose fuel is out, ends the call, so none can keep the others from running.
 
 // Fields of wave.Header.Spare, which are the engine's.
 const (
-	crewNext   = iota // state block of the next wave of the ring; 0: the wave is run alone
+	crewNext   = iota // state block of the next wave; 0: the wave is run alone
+	crewBack          // of the one before
 	crewTurn          // turn of the barrier that the wave has arrived at
 	crewResume        // host address where the wave goes on
-	crewSize          // waves of the ring
+	crewSize          // waves of the crew
 	crewIndex         // the wave's number in it
 )
 
@@ -28,7 +30,7 @@ func offSpare(n int) int32 { return int32(unsafe.Offsetof(wave.Header{}.Spare)) 
 // statusHalt is STATUS.HALT: such a wave is its compute unit's.
 const statusHalt = 1 << 13
 
-// crewBarrier emits an s_barrier, at whose end fuel and PC are what they are to be, for a wave in a ring; that of a wave on its own falls through.
+// crewBarrier emits an s_barrier, at whose end fuel and PC are what they are to be, for a wave in a crew; that of a wave on its own falls through.
 func (c *compiler) crewBarrier(t *ir.Term) {
 	at := -1
 	for i, b := range c.f.Blocks {
@@ -43,7 +45,8 @@ func (c *compiler) crewBarrier(t *ir.Term) {
 	c.p.barriers++
 	a := &c.a
 	alone, last := a.NewLabel(), a.NewLabel()
-	a.G(x86.MOV, 8, x86.RDX, x86.M(rState, offSpare(crewNext)))
+	a.G(x86.MOV, 4, x86.RAX, x86.M(rFrame, frameWay))
+	a.G(x86.MOV, 8, x86.RDX, x86.MX(rState, x86.RAX, 1, offSpare(crewNext)))
 	a.GS(x86.TEST, 8, x86.R(x86.RDX), x86.RDX)
 	a.Jcc(x86.E, alone)
 	a.TestI(4, x86.M(rState, offS+4*isa.SRegSTATUS), statusHalt)
@@ -62,6 +65,7 @@ func (c *compiler) crewBarrier(t *ir.Term) {
 	a.G(x86.MOV, 8, x86.RAX, x86.M(rState, offSpare(crewSize)))
 	a.GS(x86.MOVS, 4, x86.M(rFrame, frameLeft), x86.RAX)
 	a.AluI(x86.ADD, 8, x86.M(rFrame, frameTurn), 1)
+	a.AluI(x86.XOR, 4, x86.M(rFrame, frameWay), 8)
 	a.Jmp(c.labels[at])
 	a.Bind(alone)
 }

@@ -50,14 +50,16 @@ func (k *Worker) RunCrew(ws []wave.Wave) (i int, exit ir.Exit, arrived uint64) {
 	turn := (*uint64)(unsafe.Add(frame, frameTurn))
 	*turn = 1
 	*(*uint32)(unsafe.Add(frame, frameLeft)) = uint32(len(ws))
+	*(*uint32)(unsafe.Add(frame, frameWay)) = 0
 	slice := max(sliceFuel/int64(len(ws)), 1000)
 	left := &k.crewFuel
 	tlb := uint64(uintptr(unsafe.Pointer(&k.tlb.Entries[0])))
 	for n := range ws {
 		w := &ws[n]
-		next := &ws[(n+1)%len(ws)]
+		next, back := &ws[(n+1)%len(ws)], &ws[(n+len(ws)-1)%len(ws)]
 		w.TLB = tlb
-		w.Spare[crewNext], w.Spare[crewTurn], w.Spare[crewSize] = uint64(uintptr(next.Base)), 0, uint64(len(ws))
+		w.Spare[crewNext], w.Spare[crewBack] = uint64(uintptr(next.Base)), uint64(uintptr(back.Base))
+		w.Spare[crewTurn], w.Spare[crewSize] = 0, uint64(len(ws))
 		w.Spare[crewIndex] = uint64(n)
 		k.crewStart[n] = w.Fuel
 		left[n] = w.Fuel - min(w.Fuel, slice)
@@ -76,7 +78,7 @@ func (k *Worker) RunCrew(ws []wave.Wave) (i int, exit ir.Exit, arrived uint64) {
 			w := &ws[n]
 			w.Fuel += left[n]
 			used += k.crewStart[n] - w.Fuel
-			w.Spare[crewNext] = 0
+			w.Spare[crewNext], w.Spare[crewBack] = 0, 0
 			if w.Spare[crewTurn] == *turn {
 				arrived |= 1 << n
 				w.Exit = uint32(ir.ExitBarrier)

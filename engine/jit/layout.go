@@ -22,6 +22,7 @@ const (
 // The frame, which RSI points to: what code and Go tell each other, tables, then values.
 const (
 	frameOp      = 0  // helper operation (ir.ID), or block reached for an exit
+	frameWay     = 4  // 8 while a crew goes through its list backward, else 0
 	frameResume  = 8  // where code goes on after a helper
 	frameShared  = 16 // high halves of the flat addresses that reach LDS and scratch; a number no address has when there are none
 	framePrivate = 24
