@@ -81,87 +81,138 @@ func laneTimes(n uint32) *[16]uint32 {
 
 // ldsClass is what a region knows of one address value under one mask: how its lanes lie, found out once for each strip
 // when the first load uses it, and kept in the frame.
+//
+// A region that goes from strip to strip takes consecutive elements of more than a dword apart for its first strip, and keeps what
+// comes of it: another strip with the same addresses, as the rows of a tile are for all of them, has only to load it.
 type ldsClass struct {
 	comp, mask int32
 	slot       [maxU]int32 // 16 bytes in the frame: host address of lane 0, class
 	done       [maxU]bool
 	extent     int32 // all loads of the region end within this many bytes of the address
 	strides    [17]bool
+	first      int32 // 128 bytes in the frame: as slot but for the first strip, with classKept; its addresses from 64 on. Or -1
 }
 
 // Classes: 0 general, 1 all lanes at one address, else consecutive lanes with that stride in bytes.
 const (
 	classGeneral = 0
 	classUniform = 1
+	classKept    = 64 // with a stride: as the first strip, whose loads are kept
 )
+
+// keepMost is how many bytes of frame a region's kept loads may take.
+const keepMost = 12 << 10
 
 // findClasses lists the addresses of the region's LDS loads.
 func (r *region) findClasses() {
 	c := r.c
-	r.classes = r.classes[:0]
+	r.classes, r.kept = r.classes[:0], 0
 	for _, id := range r.ops {
 		v := c.v(id)
 		if v.Op != ir.OpLoad {
 			continue
 		}
-		k, m := c.vals[v.Args[1]].comps[0], int32(v.Args[2])
-		i := 0
-		for ; i < len(r.classes); i++ {
-			if x := &r.classes[i]; x.comp == k && x.mask == m {
-				break
-			}
-		}
-		if i == len(r.classes) {
-			x := ldsClass{comp: k, mask: m}
+		x := r.class(v)
+		if x == nil {
+			r.classes = append(r.classes, ldsClass{comp: c.vals[v.Args[1]].comps[0], mask: int32(v.Args[2]), first: -1})
+			x = &r.classes[len(r.classes)-1]
 			for u := range maxU {
 				x.slot[u] = c.slot16()
 			}
-			r.classes = append(r.classes, x)
 		}
-		x := &r.classes[i]
 		x.extent = max(x.extent, int32(v.Imm)+int32(v.Width))
 		x.strides[c.ldsStride(v)] = true
+		if r.keep && v.Width > 4 {
+			if x.first < 0 {
+				x.first = c.frameLines(128)
+			}
+			r.kept += 16 * int32(v.Width)
+		}
 	}
+	if r.kept > keepMost {
+		for i := range r.classes {
+			r.classes[i].first = -1
+		}
+	}
+}
+
+// class is the class of a load's address, or nil.
+func (r *region) class(v *ir.Value) *ldsClass {
+	for i := range r.classes {
+		if x := &r.classes[i]; x.comp == r.c.vals[v.Args[1]].comps[0] && x.mask == int32(v.Args[2]) {
+			return x
+		}
+	}
+	return nil
+}
+
+// frameLines is n bytes of frame, aligned to a cache line, for the rest of the block.
+func (c *compiler) frameLines(n int32) int32 {
+	at := (c.frame + 63) &^ 63
+	c.frame = at + n
+	return at
 }
 
 // ldsStride is the lane distance that makes a load contiguous.
 func (c *compiler) ldsStride(v *ir.Value) int { return int(v.Width) }
 
-// classify emits the finding of x for strip-in-flight u. It uses RAX, RCX, RDX.
+// classify emits the finding of x for strip-in-flight u. It uses RAX, RCX, RDX, R8.
 func (r *region) classify(x *ldsClass, addr x86.Vec, mask x86.K, u int) {
-	c, a := r.c, &r.c.a
+	a := &r.c.a
 	const L = x86.L512
 	x.done[u] = true
 	k, t, s := r.ktmp(), r.tmp(), r.tmp()
-	cls := x86.M(rFrame, x.slot[u]+8)
-	general, found := a.NewLabel(), a.NewLabel()
-	c.ldsLimit(x.extent - 1)
-	a.E(x86.VPBROADCASTDG, L, uint8(t), 0, x86.R(x86.RAX), noMod)
-	a.EI(x86.VPCMPUD, L, uint8(k), uint8(addr), x86.V(t), 1, x86.Masked(mask))
-	a.MovI(x86.RCX, classGeneral)
-	a.X(x86.KORTESTW, x86.L128, uint8(k), 0, x86.KR(k))
-	a.Jcc(x86.AE, general) // some lane is off or out of range
+	m := x86.Masked(mask)
+	find, bounds, found := a.NewLabel(), a.NewLabel(), a.NewLabel()
+	host, cls := x86.M(rFrame, x.slot[u]), x86.M(rFrame, x.slot[u]+8)
+	if x.first >= 0 {
+		// Not the first strip, and its addresses.
+		a.GS(x86.TEST, 4, x86.R(rStrip), rStrip)
+		a.Jcc(x86.E, find)
+		a.EI(x86.VPCMPD, L, uint8(k), uint8(addr), x86.M(rFrame, x.first+64), 0, m)
+		a.G(x86.MOV, 4, x86.RCX, x86.M(rFrame, x.first+8))
+		a.G(x86.MOV, 8, x86.RDX, x86.M(rFrame, x.first))
+		a.X(x86.KORTESTW, x86.L128, uint8(k), 0, x86.KR(k))
+		a.Jcc(x86.AE, find)
+		a.GS(x86.TEST, 4, x86.R(x86.RCX), x86.RCX)
+		a.Jcc(x86.NE, found)
+		a.Bind(find)
+	}
+	// The address of the last byte decides, since the lanes between lie between.
 	a.E(x86.VPBROADCASTD, L, uint8(t), 0, x86.V(addr), noMod)
 	a.E(x86.VMOVDS, x86.L128, uint8(addr), 0, x86.R(x86.RDX), noMod)
-	a.Alu(x86.ADD, 8, x86.RDX, x86.M(rState, offLDS))
-	a.GS(x86.MOVS, 8, x86.M(rFrame, x.slot[u]), x86.RDX)
-	a.E(x86.VPCMPEQD, L, uint8(k), uint8(t), x86.V(addr), noMod)
-	a.X(x86.KORTESTW, x86.L128, uint8(k), 0, x86.KR(k))
-	a.MovI(x86.RAX, classUniform)
-	a.Cmov(x86.B, 4, x86.RCX, x86.R(x86.RAX))
-	a.Jcc(x86.B, found)
-	for stride, want := range x.strides {
-		if !want {
-			continue
-		}
-		a.E(x86.VPADDD, L, uint8(s), uint8(t), r.table(tabStride[stride]), noMod)
-		a.E(x86.VPCMPEQD, L, uint8(k), uint8(s), x86.V(addr), noMod)
+	try := func(z x86.Vec, class, far int32) {
+		a.EI(x86.VPCMPD, L, uint8(k), uint8(z), x86.V(addr), 0, m)
+		a.MovI(x86.RCX, uint64(class))
+		a.G(x86.LEA, 8, x86.RAX, x86.M(x86.RDX, far+x.extent))
 		a.X(x86.KORTESTW, x86.L128, uint8(k), 0, x86.KR(k))
-		a.MovI(x86.RAX, uint64(stride))
-		a.Cmov(x86.B, 4, x86.RCX, x86.R(x86.RAX))
+		a.Jcc(x86.B, bounds)
 	}
-	a.Bind(general)
+	try(t, classUniform, 0)
+	for stride, want := range x.strides {
+		if want {
+			a.E(x86.VPADDD, L, uint8(s), uint8(t), r.table(tabStride[stride]), noMod)
+			try(s, int32(stride), 15*int32(stride))
+		}
+	}
+	a.Alu(x86.XOR, 4, x86.RCX, x86.R(x86.RCX)) // neither, or some lane is off
+	a.Bind(bounds)
+	a.Alu(x86.XOR, 4, x86.R8, x86.R(x86.R8))
+	a.Alu(x86.CMP, 8, x86.RAX, x86.M(rState, offLDSLen))
+	a.Cmov(x86.A, 4, x86.RCX, x86.R(x86.R8))
+	a.Alu(x86.ADD, 8, x86.RDX, x86.M(rState, offLDS))
+	if x.first >= 0 {
+		a.GS(x86.TEST, 4, x86.R(rStrip), rStrip)
+		a.Jcc(x86.NE, found)
+		a.G(x86.LEA, 4, x86.RAX, x86.M(x86.RCX, classKept))
+		a.AluI(x86.CMP, 4, x86.R(x86.RCX), classUniform)
+		a.Cmov(x86.BE, 4, x86.RAX, x86.R(x86.R8))
+		a.GS(x86.MOVS, 4, x86.M(rFrame, x.first+8), x86.RAX)
+		a.GS(x86.MOVS, 8, x86.M(rFrame, x.first), x86.RDX)
+		a.E(x86.VMOVDQU32S, L, uint8(addr), 0, x86.M(rFrame, x.first+64), noMod)
+	}
 	a.Bind(found)
+	a.GS(x86.MOVS, 8, host, x86.RDX)
 	a.GS(x86.MOVS, 4, cls, x86.RCX)
 	r.freeTmp(t)
 	r.freeTmp(s)
@@ -175,12 +226,7 @@ func (c *compiler) ldsLoad(id ir.ID, v *ir.Value, u int) {
 	const lds = x86.RDX
 	addr := r.zin(v.Args[1], 0, u, 4)
 	mask := r.kin(v.Args[2], u, true)
-	var x *ldsClass
-	for i := range r.classes {
-		if y := &r.classes[i]; y.comp == c.vals[v.Args[1]].comps[0] && y.mask == int32(v.Args[2]) {
-			x = y
-		}
-	}
+	x := r.class(v)
 	if !x.done[u] {
 		r.classify(x, addr, mask, u)
 	}
@@ -209,6 +255,22 @@ func (c *compiler) ldsLoad(id ir.ID, v *ir.Value, u int) {
 	}
 	a.Jmp(done)
 	a.Bind(contig)
+	kept := int32(-1)
+	switch {
+	case x.first < 0:
+	case n == 1:
+		a.AluI(x86.AND, 4, x86.R(x86.RAX), classKept-1)
+	default:
+		kept = c.frameLines(64 * int32(n))
+		fresh := a.NewLabel()
+		a.AluI(x86.CMP, 4, x86.R(x86.RAX), classKept+int32(c.ldsStride(v)))
+		a.Jcc(x86.NE, fresh)
+		for i := range n {
+			a.E(x86.VMOVDQU32, L, uint8(d[i]), 0, x86.M(rFrame, kept+64*int32(i)), noMod)
+		}
+		a.Jmp(done)
+		a.Bind(fresh)
+	}
 	a.AluI(x86.CMP, 4, x86.R(x86.RAX), int32(c.ldsStride(v)))
 	a.Jcc(x86.NE, gather)
 	p := func(i int) x86.RM { return x86.M(lds, imm+64*int32(i)) }
@@ -234,6 +296,13 @@ func (c *compiler) ldsLoad(id ir.ID, v *ir.Value, u int) {
 		}
 	default:
 		r.transpose4(d, q, p)
+	}
+	if kept >= 0 {
+		a.GS(x86.TEST, 4, x86.R(rStrip), rStrip)
+		a.Jcc(x86.NE, done)
+		for i := range n {
+			a.E(x86.VMOVDQU32S, L, uint8(d[i]), 0, x86.M(rFrame, kept+64*int32(i)), noMod)
+		}
 	}
 	a.Bind(done)
 	c.tails = append(c.tails, func() {

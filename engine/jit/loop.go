@@ -268,7 +268,7 @@ func (c *compiler) emitLoop(l *loop) {
 			ops = append(ops, id)
 		}
 	}
-	r.c, r.ops, r.full, r.u, r.loop, r.pos = c, ops, l.mask, l.u, true, -1
+	r.c, r.ops, r.full, r.u, r.loop, r.keep, r.pos = c, ops, l.mask, l.u, true, false, -1
 	r.reset()
 	clear(r.adopt)
 	end := int32(len(ops))

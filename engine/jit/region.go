@@ -44,6 +44,8 @@ type region struct {
 	kpin    uint8
 	full    ir.ID // mask that is known to be all ones in this version of the region, or NoID
 	classes []ldsClass
+	keep    bool  // the strips are gone through once, one after the other: what LDS loads give for the first one may be kept
+	kept    int32 // bytes of frame for that
 	bound   ldsBound
 	adopt   []int32 // by component: position of the write that gives it a register's home, plus one; or 0
 }
@@ -130,10 +132,11 @@ func (c *compiler) region(ops []ir.ID, full ir.ID) {
 	}
 	r.c, r.ops, r.full = c, ops, full
 	r.reset()
-	r.findClasses()
-	r.findAdopted()
 	r.u = c.chooseU(ops)
 	r.loop = r.u < c.strips
+	r.keep = r.loop && r.u == 1 && full != ir.NoID && c.strips > 2
+	r.findClasses()
+	r.findAdopted()
 	a := &c.a
 	defer c.enterEnv(ops)()
 	c.unmark()

@@ -36,6 +36,7 @@ type machine struct {
 	slow     slowPath
 	space    *mem.Space  // whose apertures the frame holds
 	tried    uint64      // page that refill looked up last
+	spanned  uint64      // first address that it moved a range to last
 	thorough bool        // it looked up the other lanes' pages too
 	crew     []wave.Wave // that run together, or nil
 
@@ -107,6 +108,7 @@ func (o *operands) access() mem.Access {
 
 // refill puts the pages of the first and the last active lane of a global access into the TLB, so that it can be tried again; when it did
 // that for the same first page just now, those of all lanes. The third time it refuses: then the access is done as a whole, which always ends.
+// Lanes that may follow one another have a range moved to them, once.
 func (m *machine) refill(o *operands) bool {
 	k := o.maskArg(2)
 	if k == 0 {
@@ -114,10 +116,10 @@ func (m *machine) refill(o *operands) bool {
 	}
 	first := o.laneAddr(bits.TrailingZeros64(k))
 	last := o.laneAddr(63-bits.LeadingZeros64(k)) + uint64(o.v.Width) - 1
-	if s := &o.h.span; s.n > 0 && last-first+1 == s.n && m.tried != first {
+	if s := &o.h.span; s.n > 0 && last-first+1 == s.n && m.spanned != first {
 		// The pages too: an array in two pieces makes its range go from one to the other again and again.
+		m.spanned = first
 		if m.tlb.Span(s.index, first, s.n, o.access()) && m.known(o, first, last) {
-			m.tried = first
 			return true
 		}
 	}

@@ -1,0 +1,133 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/pumice-gpu/pumice/engine/ir"
+	"github.com/pumice-gpu/pumice/engine/isa"
+)
+
+// tileFunc is a random function of loads and stores as tiled kernels have them: a lane's address is the sum of a step in its row, and of one
+// from row to row. Strips of the wave have the same addresses or rows of their own, all at one place or elements one after the other; some lie
+// over the end.
+func tileFunc(seed uint64) *ir.Func {
+	r := rand.New(rand.NewPCG(seed, 37))
+	f := &ir.Func{PC: 0x10000, Lanes: []int{32, 64, 64}[r.IntN(3)]}
+	b := &ir.Block{Insts: 9, Term: ir.Term{Kind: ir.TermExit, Exit: ir.ExitEndPgm, Next: 4, Cond: ir.NoID}}
+	f.Blocks = []*ir.Block{b}
+	g := &gen{r: r, f: f, b: b, nv: 12, by: map[ir.Type][]ir.ID{}}
+	one := func(op ir.Op, t ir.Type, args ...ir.ID) ir.ID { return g.add(ir.Value{Op: op, Type: t, Args: args}) }
+	k := func(x int) ir.ID { return g.c(ir.S32, uint64(uint32(x))) }
+	exec := g.add(ir.Value{Op: ir.OpMGet, Type: ir.M, Imm: isa.SRegEXECLo})
+	base := g.add(ir.Value{Op: ir.OpSGet64, Type: ir.S64, Imm: 30})
+	lane := g.add(ir.Value{Op: ir.OpLaneID, Type: ir.V32})
+	data := []ir.ID{g.add(ir.Value{Op: ir.OpVGet, Type: ir.V32}), g.add(ir.Value{Op: ir.OpVGet, Type: ir.V32, Imm: 1})}
+	address := func(size int) ir.ID {
+		row := []int{4, 4, 4, 5, 3, 6}[r.IntN(6)]
+		step := []int{0, 4, 8, 12, 16, 16, 256, 4096}[r.IntN(8)]
+		up := []int{0, 0, 4, 16, 64, 256, 1024, size / 4}[r.IntN(8)]
+		x := one(ir.OpMul, ir.V32, one(ir.OpAnd, ir.V32, lane, k(1<<row-1)), k(step))
+		y := one(ir.OpMul, ir.V32, one(ir.OpLShr, ir.V32, lane, k(row)), k(up))
+		at := 4 * r.IntN(size/8)
+		switch r.IntN(12) {
+		case 0:
+			at = size - 4*r.IntN(80) // some lanes lie over the end
+		case 1:
+			at = -4 * r.IntN(80) // or wrap to the start
+		case 2:
+			at++
+		}
+		return one(ir.OpAdd, ir.V32, one(ir.OpAdd, ir.V32, x, y), k(at))
+	}
+	out := uint64(0)
+	keep := func(x ir.ID) {
+		g.add(ir.Value{Op: ir.OpVSet, Imm: 2 + out%10, Args: []ir.ID{x, exec}})
+		out++
+		data = append(data, x)
+	}
+	places := []ir.ID{address(ldsSize), address(ldsSize)}
+	for range 3 + r.IntN(5) {
+		switch r.IntN(8) {
+		default:
+			n := 1 + r.IntN(4)
+			v := ir.Value{Op: ir.OpLoad, Type: ir.T, N: uint8(n), Width: uint8(4 * n), Space: ir.LDS, Imm: uint64(4 * r.IntN(256)),
+				Args: []ir.ID{ir.NoID, places[r.IntN(2)], exec}}
+			if n == 1 {
+				v.Type, v.N = ir.V32, 0
+			}
+			id := g.add(v)
+			for i := range n {
+				x := id
+				if n > 1 {
+					x = g.add(ir.Value{Op: ir.OpElem, Type: ir.V32, Imm: uint64(i), Args: []ir.ID{id}})
+				}
+				keep(one(ir.OpXor, ir.V32, x, data[r.IntN(len(data))]))
+			}
+		case 0:
+			places[r.IntN(2)] = one(ir.OpAdd, ir.V32, places[r.IntN(2)], k(4*r.IntN(600)))
+		case 1: // in columns too
+			g.add(ir.Value{Op: ir.OpStore, Width: 4, Space: ir.LDS, Imm: uint64(4 * r.IntN(64)), Args: []ir.ID{ir.NoID, address(ldsSize), exec, data[r.IntN(len(data))]}})
+		case 2, 3:
+			w := []int{1, 2, 4, 4, 4, 8, 16}[r.IntN(7)]
+			v := ir.Value{Op: ir.OpLoad, Type: ir.V32, Width: uint8(w), Space: ir.Global, Imm: uint64(4 * r.IntN(64))}
+			off := address(memSize)
+			switch r.IntN(3) {
+			case 0:
+				v.Args = []ir.ID{base, off, exec}
+			case 1:
+				v.Args = []ir.ID{base, one(ir.OpZext64, ir.V64, off), exec}
+			default:
+				v.Args = []ir.ID{ir.NoID, one(ir.OpAdd, ir.V64, one(ir.OpZext64, ir.V64, off), base), exec}
+			}
+			if w > 4 {
+				v.Type, v.N = ir.T, uint8(w/4)
+			}
+			id := g.add(v)
+			for i := range max(1, w/4) {
+				x := id
+				if w > 4 {
+					x = g.add(ir.Value{Op: ir.OpElem, Type: ir.V32, Imm: uint64(i), Args: []ir.ID{id}})
+				}
+				keep(x)
+			}
+		}
+	}
+	return f
+}
+
+func TestTiles(t *testing.T) { onEach(t, testTiles) }
+
+func testTiles(t *testing.T) {
+	first, n := uint64(0), fewer(600)
+	if s, err := strconv.ParseUint(os.Getenv("SEED"), 10, 64); err == nil {
+		first, n = s, 1
+		t.Log("\n" + tileFunc(s).String())
+	}
+	bad := 0
+	for seed := first; seed < first+n; seed++ {
+		f := tileFunc(seed)
+		if err := ir.Verify(f); err != nil {
+			t.Fatalf("seed %d: bad test: %v", seed, err)
+		}
+		diff := diffEnginesWith(t, seed, f, 12, func(g *rig) {
+			if seed%3 == 0 { // memory in pieces that are not contiguous here
+				g.space.scatter()
+			}
+			if seed%4 != 0 {
+				g.w.SetEXEC(^uint64(0))
+			}
+		})
+		if len(diff) > 0 {
+			t.Errorf("seed %d, %d lanes:\n  %s", seed, f.Lanes, strings.Join(diff, "\n  "))
+			if bad++; bad > 5 {
+				t.Fatal("too many differences")
+			}
+		}
+	}
+}
