@@ -50,7 +50,7 @@ var rows = []row{
 	{name: "issue_kokkos_3996"},
 	{name: "issue_rocm_systems_2516", amd: noVMM},
 	{name: "issue_rocr_runtime_285", amd: noVMM},
-	{name: "issue_rocm_systems_5444", hsa: "AMD's hipMemRangeGetAttribute of AccessedBy is hipErrorInvalidValue there"},
+	{name: "issue_rocm_systems_5444"},
 	{name: "issue_rocm_systems_5444", env: "HSA_XNACK=1", amd: "one run is enough"},
 	{name: "issue_rocm_systems_7896", amd: "takes three times as long, and shows nothing that door A does not"},
 	{name: "issue_rocm_systems_7896", env: "PUMICE_INJECT=irq=20%delay(20)", amd: "one run is enough"},

@@ -11,13 +11,18 @@ import (
 // svmPair is hsa_amd_svm_attribute_pair_t.
 type svmPair struct{ attribute, value uint64 }
 
-// svmAttributes reads a list; bad handles of agents give INVALID_AGENT.
-func svmAttributes(list unsafe.Pointer, n uint64) (out []hsa.SVMAttribute, status int32) {
+// svmAttributes reads a list; bad handles of agents give INVALID_AGENT. Only an access query has a handle in a list to get: the other values are where the answers go, and
+// hold whatever was there.
+func svmAttributes(list unsafe.Pointer, n uint64, get bool) (out []hsa.SVMAttribute, status int32) {
 	if list == nil || n == 0 || n > 1<<16 {
 		return nil, badArg
 	}
 	for _, x := range unsafe.Slice((*svmPair)(list), n) {
 		a := hsa.SVMAttribute{Attr: hsa.SVMAttr(x.attribute), Value: x.value}
+		if get && a.Attr != hsa.SVMAccessQuery {
+			out = append(out, hsa.SVMAttribute{Attr: a.Attr})
+			continue
+		}
 		switch a.Attr {
 		case hsa.SVMPreferredLocation, hsa.SVMAccessible, hsa.SVMAccessibleInPlace, hsa.SVMNoAccess, hsa.SVMAccessQuery:
 			if a.Agent = agents.get(x.value); a.Agent == nil && (x.value != 0 || a.Attr != hsa.SVMPreferredLocation) {
@@ -35,7 +40,7 @@ func hsa_amd_svm_attributes_set(address uintptr, size uint64, list unsafe.Pointe
 	if r == nil {
 		return notInit
 	}
-	attrs, status := svmAttributes(list, n)
+	attrs, status := svmAttributes(list, n, false)
 	if status != ok {
 		return status
 	}
@@ -48,7 +53,7 @@ func hsa_amd_svm_attributes_get(address uintptr, size uint64, list unsafe.Pointe
 	if r == nil {
 		return notInit
 	}
-	attrs, status := svmAttributes(list, n)
+	attrs, status := svmAttributes(list, n, true)
 	if status != ok {
 		return status
 	}
