@@ -88,41 +88,49 @@ func destroyLink(h uintptr) bool {
 
 //export hiprtcLinkCreate
 func hiprtcLinkCreate(n uint32, options *int32, values, out *uintptr) int32 {
-	if out == nil {
-		return int32(hip.RTCInvalidInput)
-	}
-	h, e := newLink(n, options, values)
-	if e == hip.RTCSuccess {
-		*out = h
-	}
-	return int32(e)
+	return rtcCall(func() hip.RTCError {
+		if out == nil {
+			return hip.RTCInvalidInput
+		}
+		h, e := newLink(n, options, values)
+		if e == hip.RTCSuccess {
+			*out = h
+		}
+		return e
+	}, ins(&options, n), ins(&values, n), outOf(&out))
 }
 
 //export hiprtcLinkAddFile
 func hiprtcLinkAddFile(h uintptr, kind int32, path *C.char, n uint32, options *int32, values *uintptr) int32 {
-	l := linkOf(h)
-	if l == nil || path == nil {
-		return int32(hip.RTCInvalidInput)
-	}
-	return int32(l.AddFile(hip.InputType(kind), C.GoString(path)))
+	return rtcCall(func() hip.RTCError {
+		l := linkOf(h)
+		if l == nil || path == nil {
+			return hip.RTCInvalidInput
+		}
+		return l.AddFile(hip.InputType(kind), C.GoString(path))
+	}, text(&path))
 }
 
 //export hiprtcLinkAddData
-func hiprtcLinkAddData(h uintptr, kind int32, image unsafe.Pointer, size uint64, name *C.char, n uint32, options *int32, values *uintptr) int32 {
-	l := linkOf(h)
-	if l == nil || image == nil || size == 0 || size > 1<<40 {
-		return int32(hip.RTCInvalidInput)
-	}
-	return int32(l.Add(hip.InputType(kind), unsafe.Slice((*byte)(image), size)))
+func hiprtcLinkAddData(h uintptr, kind int32, image *byte, size uint64, name *C.char, n uint32, options *int32, values *uintptr) int32 {
+	return rtcCall(func() hip.RTCError {
+		l := linkOf(h)
+		if l == nil || image == nil || size == 0 {
+			return hip.RTCInvalidInput
+		}
+		return l.Add(hip.InputType(kind), unsafe.Slice(image, size))
+	}, ins(&image, size))
 }
 
 //export hiprtcLinkComplete
 func hiprtcLinkComplete(h uintptr, out *unsafe.Pointer, n *uint64) int32 {
-	l := linkOf(h)
-	if l == nil || out == nil || n == nil {
-		return int32(hip.RTCInvalidInput)
-	}
-	return int32(l.complete(out, n))
+	return rtcCall(func() hip.RTCError {
+		l := linkOf(h)
+		if l == nil || out == nil || n == nil {
+			return hip.RTCInvalidInput
+		}
+		return l.complete(out, n)
+	}, outOf(&out), outOf(&n))
 }
 
 //export hiprtcLinkDestroy
@@ -163,7 +171,7 @@ func hipLinkCreate(n uint32, options *int32, values, out *uintptr) int32 {
 			*out = h
 		}
 		return linkError(e)
-	})
+	}, n, ins(&options, n), ins(&values, n), handle(&out))
 }
 
 //export hipLinkAddFile
@@ -177,21 +185,21 @@ func hipLinkAddFile(h uintptr, kind int32, path *C.char, n uint32, options *int3
 			return hip.ErrInvalidValue
 		}
 		return linkError(l.AddFile(hip.InputType(kind), C.GoString(path)))
-	})
+	}, h, kind, text(&path), n)
 }
 
 //export hipLinkAddData
-func hipLinkAddData(h uintptr, kind int32, image unsafe.Pointer, size uint64, name *C.char, n uint32, options *int32, values *uintptr) int32 {
+func hipLinkAddData(h uintptr, kind int32, image *byte, size uint64, name *C.char, n uint32, options *int32, values *uintptr) int32 {
 	return call("hipLinkAddData", func(*hip.API, *hip.Thread) hip.Error {
 		l := linkOf(h)
 		switch {
-		case image == nil, size == 0, size > 1<<40:
+		case image == nil, size == 0:
 			return hip.ErrInvalidImage
 		case l == nil:
 			return hip.ErrInvalidHandle
 		}
-		return linkError(l.Add(hip.InputType(kind), unsafe.Slice((*byte)(image), size)))
-	})
+		return linkError(l.Add(hip.InputType(kind), unsafe.Slice(image, size)))
+	}, h, kind, ins(&image, size), size)
 }
 
 //export hipLinkComplete
@@ -202,7 +210,7 @@ func hipLinkComplete(h uintptr, out *unsafe.Pointer, n *uint64) int32 {
 			return hip.ErrInvalidValue
 		}
 		return linkError(l.complete(out, n))
-	})
+	}, h, outOf(&out), outOf(&n))
 }
 
 //export hipLinkDestroy
@@ -212,33 +220,41 @@ func hipLinkDestroy(h uintptr) int32 {
 			return hip.ErrInvalidValue
 		}
 		return hip.Success
-	})
+	}, h)
 }
 
 //export hiprtcGetBitcodeSize
 func hiprtcGetBitcodeSize(h uintptr, out *uint64) int32 {
-	if out == nil {
-		return int32(hip.RTCInvalidInput)
-	}
-	p := rtcProgram(h)
-	if p == nil || p.Bitcode == nil {
-		return int32(hip.RTCInvalidProgram)
-	}
-	*out = uint64(len(p.Bitcode))
-	return 0
+	return rtcCall(func() hip.RTCError {
+		if out == nil {
+			return hip.RTCInvalidInput
+		}
+		p := rtcProgram(h)
+		if p == nil || p.Bitcode == nil {
+			return hip.RTCInvalidProgram
+		}
+		*out = uint64(len(p.Bitcode))
+		return hip.RTCSuccess
+	}, outOf(&out))
 }
 
 //export hiprtcGetBitcode
-func hiprtcGetBitcode(h uintptr, out unsafe.Pointer) int32 {
-	if out == nil {
-		return int32(hip.RTCInvalidInput)
-	}
+func hiprtcGetBitcode(h uintptr, out *byte) int32 {
 	p := rtcProgram(h)
-	if p == nil || p.Bitcode == nil {
-		return int32(hip.RTCInvalidProgram)
+	size := 0
+	if p != nil {
+		size = len(p.Bitcode)
 	}
-	copy(unsafe.Slice((*byte)(out), len(p.Bitcode)), p.Bitcode)
-	return 0
+	return rtcCall(func() hip.RTCError {
+		if out == nil {
+			return hip.RTCInvalidInput
+		}
+		if p == nil || p.Bitcode == nil {
+			return hip.RTCInvalidProgram
+		}
+		copy(unsafe.Slice(out, size), p.Bitcode)
+		return hip.RTCSuccess
+	}, outs(&out, uint64(size)))
 }
 
 func free(p unsafe.Pointer) { C.free(p) }
