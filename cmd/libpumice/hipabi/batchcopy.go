@@ -21,21 +21,21 @@ func hipMemcpy3DBatchAsync(n uint64, boxes uintptr, failed *uint64, flags uint64
 			*failed = i
 		}
 		return e
-	})
+	}, n, insAt[hip.CopyBox](&boxes, n), outOf(&failed), flags, stream(s))
 }
 
 //export hipMemSetMemPool
 func hipMemSetMemPool(location uintptr, kind int32, pool uintptr) int32 {
 	return call("hipMemSetMemPool", func(a *hip.API, _ *hip.Thread) hip.Error {
 		return a.LocationSetPool(at[hip.Location](location), kind, pool)
-	})
+	}, inAt[hip.Location](&location), kind, pool)
 }
 
 //export hipMemGetMemPool
 func hipMemGetMemPool(out *uintptr, location uintptr, kind int32) int32 {
 	return call("hipMemGetMemPool", func(a *hip.API, _ *hip.Thread) hip.Error {
 		return a.LocationGetPool(out, at[hip.Location](location), kind)
-	})
+	}, handle(&out), inAt[hip.Location](&location), kind)
 }
 
 // Sparse arrays are not done in AMD's runtime either.
@@ -49,17 +49,17 @@ func hipMemMapArrayAsync(list uintptr, n uint32, s uintptr) int32 {
 			return hip.ErrInvalidValue
 		}
 		return hip.ErrNotSupported
-	})
+	}, list, n, stream(s))
 }
 
 //export hipSetValidDevices
 func hipSetValidDevices(list uintptr, n int32) int32 {
-	return call("hipSetValidDevices", func(*hip.API, *hip.Thread) hip.Error { return hip.ErrNotSupported })
+	return call("hipSetValidDevices", func(*hip.API, *hip.Thread) hip.Error { return hip.ErrNotSupported }, list, n)
 }
 
 //export hipExtSetLoggingParams
 func hipExtSetLoggingParams(level, size, mask uint64) int32 {
-	return call("hipExtSetLoggingParams", func(a *hip.API, _ *hip.Thread) hip.Error { return a.LoggingParams(level, mask) })
+	return call("hipExtSetLoggingParams", func(a *hip.API, _ *hip.Thread) hip.Error { return a.LoggingParams(level, mask) }, level, size, mask)
 }
 
 //export hipExtEnableLogging

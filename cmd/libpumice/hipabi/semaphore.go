@@ -10,7 +10,7 @@ import "github.com/pumice-gpu/pumice/runtime/hip"
 func hipImportExternalSemaphore(out, desc uintptr) int32 {
 	return call("hipImportExternalSemaphore", func(a *hip.API, _ *hip.Thread) hip.Error {
 		return a.ImportSemaphore(out, at[hip.ExternalMemoryDesc](desc))
-	})
+	}, out, inAt[hip.ExternalMemoryDesc](&desc))
 }
 
 func semaphores(name string) int32 {

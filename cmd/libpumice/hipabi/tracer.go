@@ -40,6 +40,7 @@ import (
 	"runtime/debug"
 	"unsafe"
 
+	"github.com/pumice-gpu/pumice/cmd/libpumice/caller"
 	"github.com/pumice-gpu/pumice/runtime/hip"
 )
 
@@ -96,10 +97,6 @@ func amd_dbgapi_get_build_id() uint64 { return 0 }
 //
 //export __hipGetPCH
 func __hipGetPCH(out *uintptr, size *uint32) {
-	if out != nil {
-		*out = 0
-	}
-	if size != nil {
-		*size = 0
-	}
+	caller.Put(out, 0)
+	caller.Put(size, 0)
 }
