@@ -34,7 +34,6 @@ package lift
 //fidelity: refused isa-images: image_load_pck and image_store_pck (texels without conversion), image_gather4h, image_get_lod, image_msaa_load, image_bvh_intersect_ray
 //fidelity: refused isa-ordered-count: ds_ordered_count waits for waves in the order of their launch, which only dispatches of graphics drivers with ORDERED_APPEND have
 //fidelity: refused isa-gs-registers: ds_add_gs_reg_rtn, ds_sub_gs_reg_rtn and global_atomic_ordered_add_b64 use registers of the geometry engine
-//fidelity: refused isa-bvh-stack: ds_bvh_stack_rtn_b32
 //fidelity: refused isa-interp: v_interp, lds_param_load and exports belong to graphics
 //fidelity: refused isa-screen-partition: v_screen_partition_4se_b32 belongs to graphics; its table is not in the manuals
 //fidelity: refused isa-ld-scale: a v_mfma_ld_scale_b32 that no scaled MFMA follows

@@ -9,6 +9,9 @@ import (
 
 // ldsAddress is the address of a DS instruction, off bytes after its address register.
 func (c *ictx) ldsAddress(off uint32) address {
+	if c.in.GDS && c.gen >= isa.GFX11 && !c.single {
+		c.mask, c.single = c.firstLane(c.mask), true
+	}
 	a := address{space: ir.LDS, base: ir.NoID, off: ir.NoID, imm: int32(off), mask: c.mask}
 	if c.in.GDS {
 		a.space = ir.GDS
@@ -20,7 +23,8 @@ func (c *ictx) ldsAddress(off uint32) address {
 }
 
 // gdsBound is a's place in the global data share for an access of n bytes. M0 names a window of it, its base in bits 31:16 and its size
-// in bits 15:0; lanes outside read 0 and write nothing (GCN3 and Vega manuals, "GDS").
+// in bits 15:0; lanes outside read 0 and write nothing (Vega and RDNA 3 manuals, "Global Data Share"). From gfx11 on only the first active
+// lane takes part.
 func (c *ictx) gdsBound(a address, n int) address {
 	if a.space != ir.GDS {
 		return a
@@ -37,6 +41,12 @@ func (c *ictx) gdsBound(a address, n int) address {
 	a.off, a.imm = c.op2(ir.OpAdd, off, c.opx(ir.OpLShr, ir.S32, m0, c.c32(16))), 0
 	a.mask = c.opx(ir.OpMAnd, ir.M, a.mask, in)
 	return a
+}
+
+// firstLane is the first lane of a mask, if there is any.
+func (c *ictx) firstLane(mask ir.ID) ir.ID {
+	first := c.opx(ir.OpReadFirst, ir.S32, c.opx(ir.OpLaneID, ir.V32), mask)
+	return c.opx(ir.OpMAnd, ir.M, mask, c.pure(ir.Value{Op: ir.OpICmp, Type: ir.M, Pred: ir.EQ}, c.opx(ir.OpLaneID, ir.V32), first))
 }
 
 // ldsOffset is the 16-bit offset of a one-address DS instruction.
@@ -122,6 +132,7 @@ func addLDSRules(r map[string]rule) {
 	}
 	r["ds_src2"] = src2Rule
 	r["ds_condxchg"] = condxchgRule
+	r["bvh_stack"] = bvhStackRule
 	r["lds_direct"] = ldsDirectRule
 	r["ds_swap2"] = func(c *ictx, args []string) error {
 		t, o, p, d := memTypes[args[0]], c.dataOperand(false), c.vgprOperand("data1"), c.dataOperand(true)
@@ -207,9 +218,7 @@ func addLDSRules(r map[string]rule) {
 		} else {
 			at.off = c.perLane(c.opx(ir.OpAnd, ir.S32, c.sget(isa.SRegM0), c.c32(0xffff)))
 		}
-		// The first lane does it, if there is any.
-		first := c.opx(ir.OpReadFirst, ir.S32, c.opx(ir.OpLaneID, ir.V32), exec)
-		one := c.opx(ir.OpMAnd, ir.M, exec, c.pure(ir.Value{Op: ir.OpICmp, Type: ir.M, Pred: ir.EQ}, c.opx(ir.OpLaneID, ir.V32), first))
+		one := c.firstLane(exec) // does it, if there is any
 		at.mask = one
 		at = c.gdsBound(at, 4)
 		old := c.raw(ir.Value{Op: ir.OpAtomic, Type: ir.V32, Atomic: op, Space: at.space, Width: 4, Order: ir.OrderReturn,

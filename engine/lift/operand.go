@@ -51,6 +51,7 @@ type ictx struct {
 	wide   bool // a saturating integer instruction is being computed with 64 bits
 	locals map[string]val
 	mask   ir.ID // lanes that the result is written to
+	single bool  // mask is the first active lane only
 	dpp    *permute
 	next   uint32 // offset of the following instruction
 	out    []write
