@@ -13,7 +13,7 @@ import (
 // A barrier completes when all waves that have not ended have arrived; each of them then holds a completion that its next
 // wait takes, so that a wave may arrive long before it waits.
 //
-// fidelity: refused named-barriers: ids 1 to 16, with join, init and leave, are not documented to work on gfx1200 and gfx1201
+// fidelity: refused named-barriers: ids 1 to 16, with join, init, leave and s_wakeup_barrier: LLVM assembles them for gfx12, the chips have them from gfx12.5 on; the RDNA 4 manual has the two of the work-group only
 type barrier struct {
 	arrived int
 	done    uint32 // by wave: completed, not yet waited for

@@ -86,7 +86,7 @@ func MatrixDot(m *ir.Matrix, e ir.FP) Dot {
 			return d(x, y, c)
 		}
 	}
-	//fidelity: approximate wmma: pairs of exact products are added to the sum with one rounding; gfx11's adder complements without the carry, gfx12's order and width are not published
+	//fidelity: approximate wmma: pairs of exact products are added to the sum with one rounding; gfx11's adder complements without the carry, and of products of more than 11 bits nobody has published what it adds (rocm-systems issue 12056); gfx12's order and width are not published
 	return wmmaDot(m, e)
 }
 

@@ -11,6 +11,7 @@ import (
 // number. The IR has no such operation; the registers that the index can reach, those that the function names, are
 // taken one by one. An index that reaches none reads the first of them and writes nothing.
 //
+//fidelity: refused isa-gpr-index-branch: s_set_gpr_idx mode that is on at a branch: which registers an index can reach is not known where the code goes on
 //fidelity: approximate isa-relative-range: a relative index beyond the registers that the function names reads its base
 
 var errIndexMode = errors.New("s_set_gpr_idx mode across a branch: not implemented")
