@@ -152,10 +152,10 @@ type Value struct {
 	Sign   bool  // sub-dword loads: sign-extend
 	Atomic AtomicOp
 	Order  Order
+	PC     uint32 // byte offset of the guest instruction from Func.PC
 	Args   []ID
 	Imm    uint64
-	Aux    any    // *[64]int8 for permconst, *Matrix for mfma, string for illegal
-	PC     uint32 // byte offset of the guest instruction from Func.PC
+	Aux    any // *[64]int8 for permconst, *Matrix for mfma, string for illegal
 }
 
 // Order holds the cache-scope and ordering bits of a memory op, for checkers; engines on coherent memory ignore them.

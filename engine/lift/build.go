@@ -2,57 +2,53 @@ package lift
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/pumice-gpu/pumice/engine/ir"
 )
 
-// key identifies a pure value for local value numbering.
-type key struct {
-	op         ir.Op
-	t          ir.Type
-	n          uint8
-	kind, from ir.Kind
-	fp         ir.FP
-	pred       ir.Pred
-	imm        uint64
-	a          [4]ir.ID
+// numbering finds equal pure values of the current block. It is a hash table that forgets: a value that finds no room
+// in its probe window takes the first place, and entries of earlier blocks are stale by their stamp. It holds names only, to be small.
+type numbering struct {
+	e     [1 << vnBits]numbered
+	stamp uint32
 }
 
-// numbering finds equal pure values of the current block. It is a hash table that forgets: a value that finds no room
-// in its probe window takes the first place, and entries of earlier blocks are stale by their stamp.
-type numbering struct {
-	e [1 << vnBits]struct {
-		k     key
-		id    ir.ID
-		stamp uint32
-	}
-	stamp uint32
+type numbered struct {
+	hash, stamp uint32
+	id          ir.ID
 }
 
 const vnBits = 10
 
-func (k *key) hash() uint32 {
-	h := uint64(k.op) | uint64(k.t)<<8 | uint64(k.n)<<16 | uint64(k.kind)<<24 | uint64(k.from)<<32 | uint64(k.fp)<<40 | uint64(k.pred)<<48
-	h = (h ^ k.imm) * 0x9e3779b97f4a7c15
-	h = (h ^ uint64(uint32(k.a[0])) ^ uint64(uint32(k.a[1]))<<32) * 0xbf58476d1ce4e5b9
-	h = (h ^ h>>29 ^ uint64(uint32(k.a[2])) ^ uint64(uint32(k.a[3]))<<32) * 0x94d049bb133111eb
-	return uint32(h >> (64 - vnBits))
+// hashOf is a hash of the pure operation v(ids).
+func hashOf(v *ir.Value, ids []ir.ID) uint32 {
+	h := uint64(v.Op) | uint64(v.Type)<<8 | uint64(v.N)<<16 | uint64(v.Kind)<<24 | uint64(v.From)<<32 | uint64(v.FP)<<40 | uint64(v.Pred)<<48
+	h = (h ^ v.Imm) * 0x9e3779b97f4a7c15
+	for _, id := range ids {
+		h = (h>>32 ^ h ^ uint64(uint32(id))) * 0xbf58476d1ce4e5b9
+	}
+	return uint32(h >> 32)
 }
 
-// find returns the value equal to k, or the place for it.
-func (n *numbering) find(k *key) (id ir.ID, slot int) {
-	h := int(k.hash())
-	for i := range 4 {
-		s := (h + i) & (1<<vnBits - 1)
-		e := &n.e[s]
+// equal says whether v, which has its arguments, is the pure operation w(ids).
+func equal(v, w *ir.Value, ids []ir.ID) bool {
+	return v.Op == w.Op && v.Type == w.Type && v.Imm == w.Imm && v.N == w.N && v.Kind == w.Kind && v.From == w.From && v.FP == w.FP && v.Pred == w.Pred &&
+		slices.Equal(v.Args, ids)
+}
+
+// find returns the value equal to v(ids), whose hash is h, or the place for it.
+func (n *numbering) find(f *ir.Func, v *ir.Value, ids []ir.ID, h uint32) (ir.ID, *numbered) {
+	for i := range uint32(4) {
+		e := &n.e[(h+i)&(1<<vnBits-1)]
 		if e.stamp != n.stamp {
-			return ir.NoID, s
+			return ir.NoID, e
 		}
-		if e.k == *k {
-			return e.id, s
+		if e.hash == h && equal(&f.Values[e.id], v, ids) {
+			return e.id, e
 		}
 	}
-	return ir.NoID, h
+	return ir.NoID, &n.e[h&(1<<vnBits-1)]
 }
 
 // emitter appends values to a block, folding constants and sharing equal pure values.
@@ -91,7 +87,7 @@ func (e *emitter) args(ids []ir.ID) []ir.ID {
 		return nil
 	}
 	if len(e.slab)+len(ids) > cap(e.slab) {
-		e.slab = make([]ir.ID, 0, 1024)
+		e.slab = make([]ir.ID, 0, max(1024, 2*cap(e.slab)))
 	}
 	n := len(e.slab)
 	e.slab = append(e.slab, ids...)
@@ -100,29 +96,46 @@ func (e *emitter) args(ids []ir.ID) []ir.ID {
 
 // raw appends val with the given arguments, unconditionally.
 func (e *emitter) raw(val ir.Value, ids ...ir.ID) ir.ID {
-	val.Args = e.args(ids)
-	val.PC = e.pc
-	return e.f.Add(e.b, val)
+	return e.add(&val, ids)
+}
+
+// add is raw without a copy.
+func (e *emitter) add(val *ir.Value, ids []ir.ID) ir.ID {
+	n := len(e.f.Values)
+	if n == cap(e.f.Values) {
+		e.f.Values = slices.Grow(e.f.Values, max(n, 256))
+	}
+	e.f.Values = e.f.Values[:n+1]
+	id := ir.ID(n)
+	// Field by field: the processor waits when it reads as a whole what was just written in pieces.
+	v := &e.f.Values[n]
+	v.Op, v.Type, v.N, v.Kind, v.From, v.FP, v.Pred = val.Op, val.Type, val.N, val.Kind, val.From, val.FP, val.Pred
+	v.Space, v.Width, v.Sign, v.Atomic, v.Order = val.Space, val.Width, val.Sign, val.Atomic, val.Order
+	v.PC, v.Args, v.Imm = e.pc, e.args(ids), val.Imm
+	if v.Aux != nil || val.Aux != nil {
+		v.Aux = val.Aux
+	}
+	e.b.Code = append(e.b.Code, id)
+	return id
 }
 
 // pure appends val unless an equal one exists in the block, or it folds.
-func (e *emitter) pure(val ir.Value, ids ...ir.ID) ir.ID {
-	if id, ok := e.fold(&val, ids); ok {
+func (e *emitter) pure(val ir.Value, ids ...ir.ID) ir.ID { return e.shared(&val, ids) }
+
+// shared is pure without a copy.
+func (e *emitter) shared(val *ir.Value, ids []ir.ID) ir.ID {
+	if id, ok := e.fold(val, ids); ok {
 		return id
 	}
 	if val.Aux != nil || len(ids) > 4 {
-		return e.raw(val, ids...)
+		return e.add(val, ids)
 	}
-	k := key{op: val.Op, t: val.Type, n: val.N, kind: val.Kind, from: val.From, fp: val.FP, pred: val.Pred, imm: val.Imm,
-		a: [4]ir.ID{ir.NoID, ir.NoID, ir.NoID, ir.NoID}}
-	copy(k.a[:], ids)
-	id, slot := e.vn.find(&k)
-	if id != ir.NoID {
-		return id
+	h := hashOf(val, ids)
+	id, place := e.vn.find(e.f, val, ids, h)
+	if id == ir.NoID {
+		id = e.add(val, ids)
+		*place = numbered{h, e.vn.stamp, id}
 	}
-	id = e.raw(val, ids...)
-	p := &e.vn.e[slot]
-	p.k, p.id, p.stamp = k, id, e.vn.stamp
 	return id
 }
 

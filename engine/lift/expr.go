@@ -12,14 +12,18 @@ type node func(c *ictx) val
 // stmt is one assignment.
 type stmt struct {
 	place string
+	local int // number of the local name that the place is, or -1
 	x     node
 }
+
+// maxLocals is how many local names a meaning can have.
+const maxLocals = 8
 
 // parser reads the right-hand side of a line of sem/.
 type parser struct {
 	toks []string
 	pos  int
-	vars map[string]bool // local names assigned so far
+	vars map[string]int // numbers of the local names assigned so far
 }
 
 // tokenize splits s into names, numbers and operators.
@@ -60,7 +64,7 @@ func parseStmts(s string) ([]stmt, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &parser{toks: toks, vars: map[string]bool{}}
+	p := &parser{toks: toks, vars: map[string]int{}}
 	var out []stmt
 	for {
 		place := p.next()
@@ -74,13 +78,20 @@ func parseStmts(s string) ([]stmt, error) {
 		if err != nil {
 			return nil, err
 		}
+		local := -1
 		if !places[place] {
 			if _, ok := sources[place]; ok {
 				return nil, fmt.Errorf("%s cannot be written", place)
 			}
-			p.vars[place] = true
+			var ok bool
+			if local, ok = p.vars[place]; !ok {
+				if local = len(p.vars); local == maxLocals {
+					return nil, fmt.Errorf("more than %d local names", maxLocals)
+				}
+				p.vars[place] = local
+			}
 		}
-		out = append(out, stmt{place, x})
+		out = append(out, stmt{place, local, x})
 		switch t := p.next(); t {
 		case "":
 			return out, nil
@@ -175,8 +186,8 @@ func (p *parser) primary() (node, error) {
 	case p.peek() == "(":
 		return p.call(t)
 	}
-	if p.vars[t] {
-		return func(c *ictx) val { return c.locals[t] }, nil
+	if n, ok := p.vars[t]; ok {
+		return func(c *ictx) val { return c.locals[n] }, nil
 	}
 	f, ok := sources[t]
 	if !ok {
@@ -209,10 +220,9 @@ func (p *parser) call(name string) (node, error) {
 		return nil, fmt.Errorf("%s takes %d arguments, not %d", name, f.max, len(args))
 	}
 	return func(c *ictx) val {
-		var buf [4]val
-		a := buf[:0]
-		for _, x := range args {
-			a = append(a, x(c))
+		a := c.vals(len(args))
+		for i, x := range args {
+			a[i] = x(c)
 		}
 		return f.eval(c, a)
 	}, nil

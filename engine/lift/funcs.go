@@ -31,7 +31,7 @@ func (c *ictx) num(a ...val) []ir.ID {
 	for _, x := range a {
 		wide = wide || !x.isLit && is64(c.typ(x.id))
 	}
-	out := make([]ir.ID, len(a))
+	out := c.ids(len(a))
 	for i, x := range a {
 		out[i] = c.materialize(x, wide)
 		if t := c.typ(out[i]); t == ir.S1 || t == ir.M {
@@ -187,7 +187,7 @@ func floatFn(n int, o ir.Op) fn {
 
 // float emits a float operation of kind k.
 func (c *ictx) float(o ir.Op, k ir.Kind, a []val) val {
-	ids := make([]ir.ID, len(a))
+	ids := c.ids(len(a))
 	for i, x := range a {
 		ids[i] = c.materialize(x, k == ir.F64)
 	}

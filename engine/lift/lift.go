@@ -35,6 +35,8 @@ type lifter struct {
 	insts int      // found by discovery
 	in    isa.Inst // being decoded
 
+	fps     [2]ir.FP
+	second  *ictx // of the other half of a dual instruction
 	maxVGPR int   // see lastVGPR; -1 until asked
 	calls   bool  // lastVGPR: the code calls or is called, so registers may hold arguments and results that it does not name
 	gprIdx  uint8 // operands that s_set_gpr_idx mode applies to
@@ -56,11 +58,14 @@ func Func(src Source, t *isa.Target, pc uint64, mode uint32, lanes int) (*ir.Fun
 	}
 	f := &ir.Func{PC: pc, Mode: mode, Lanes: lanes, Target: t.Name}
 	t = t.Wave(lanes)
-	l := &lifter{t: t, gen: t.Gen, mode: mode, pc0: pc, code: &window{src: src}, maxVGPR: -1}
-	l.f, l.lanes = f, lanes
 	sc := pool.Get().(*scratch)
-	defer func() { sc.last, sc.ctx = l.stamp, ictx{}; pool.Put(sc) }()
-	l.vn, l.vreg, l.stamp = &sc.vn, &sc.vreg, sc.last
+	defer func() { sc.release(); pool.Put(sc) }()
+	l := &sc.lifter
+	*l = lifter{t: t, gen: t.Gen, mode: mode, pc0: pc, code: &sc.code, maxVGPR: -1, at: offsets{spare: l.at.release()}}
+	sc.code.src, sc.code.valid = src, false
+	l.f, l.lanes, l.slab = f, lanes, sc.slab[:0]
+	l.vn, l.vreg, l.stamp, l.second = &sc.vn, &sc.vreg, sc.last, &sc.second
+	l.setFP()
 	if l.code.at(pc) == nil {
 		return nil, &FetchError{pc}
 	}
@@ -68,13 +73,21 @@ func Func(src Source, t *isa.Target, pc uint64, mode uint32, lanes int) (*ir.Fun
 		return nil, err
 	}
 	f.Values = sc.values[:0]
+	codes := sc.codes[:0]
+	c := &sc.ctx
+	c.lifter, c.in = l, &l.in
 	for _, b := range f.Blocks {
-		l.block(b, &sc.ctx)
+		b.Code = codes[len(codes):]
+		l.block(b, c)
+		if n := len(codes) + len(b.Code); n <= cap(codes) {
+			codes = codes[:n]
+		} else {
+			codes = make([]ir.ID, 0, 2*n)
+		}
 	}
-	prune(f)
-	sc.values = f.Values
-	compact(f)
-	clear(sc.values)
+	sc.pruner.prune(f)
+	sc.values, sc.codes, sc.slab = f.Values, codes, l.slab
+	sc.pruner.compact(f)
 	return f, nil
 }
 
@@ -122,11 +135,15 @@ func (l *lifter) discover() error {
 	}
 	l.insts = l.at.n
 	f := l.f
-	f.Blocks = append(f.Blocks, &ir.Block{})
+	blocks := make([]ir.Block, l.at.leaders)
+	f.Blocks = make([]*ir.Block, 1, len(blocks))
+	f.Blocks[0] = &blocks[0]
 	first := true
 	l.at.insts(func(o, size uint32, leader bool) {
 		if leader && o != 0 {
-			f.Blocks = append(f.Blocks, &ir.Block{Index: len(f.Blocks), PC: o})
+			b := &blocks[len(f.Blocks)]
+			b.Index, b.PC = len(f.Blocks), o
+			f.Blocks = append(f.Blocks, b)
 		}
 		if first {
 			f.Lo, first = int32(o), false
@@ -209,7 +226,7 @@ func (l *lifter) block(b *ir.Block, c *ictx) {
 			off += uint32(in.Size)
 			continue
 		}
-		*c = ictx{lifter: l, in: in, op: in.Op, next: off + uint32(in.Size), out: c.out[:0]}
+		c.begin()
 		c.inst()
 		if l.done && l.gprOn {
 			c.fail(errIndexMode)
@@ -301,8 +318,13 @@ func (c *ictx) compute() {
 		c.computePacked(dt)
 		return
 	}
-	for _, s := range c.m.stmts {
-		c.assign(s.place, s.x(c))
+	for i := range c.m.stmts {
+		s := &c.m.stmts[i]
+		if v := s.x(c); s.local >= 0 {
+			c.locals[s.local] = v
+		} else {
+			c.assign(s.place, v)
+		}
 	}
 }
 
@@ -341,14 +363,17 @@ func (c *ictx) computePacked(dt isa.DataType) {
 
 // dual lifts both halves of a VOPD: both read before either writes.
 func (c *ictx) dual() {
-	y := &ictx{lifter: c.lifter, in: c.in, op: c.in.Y, next: c.next, vec: true, mask: c.mask}
+	y := c.second
+	y.lifter, y.in = c.lifter, c.in
+	y.begin()
+	y.op, y.vec, y.mask = c.in.Y, true, c.mask
 	y.m = meaningOf(y.op)
 	if y.m == nil {
 		c.fail(fmt.Errorf("%s: %w", y.op.Name, errNoMeaning))
 		return
 	}
-	y.src, y.dst = c.in.YSrc[:c.in.NY], []isa.Operand{c.in.YDst}
-	for _, h := range []*ictx{c, y} {
+	y.src, y.dst = c.in.YSrc[:c.in.NY], append(y.one[:0], c.in.YDst)
+	for _, h := range [2]*ictx{c, y} {
 		if h.m.rule != nil {
 			c.fail(errNoMeaning)
 			return
@@ -365,6 +390,20 @@ func (c *ictx) dual() {
 
 // fp is the float environment of operations in format k.
 func (l *lifter) fp(k ir.Kind) ir.FP {
+	if k == ir.F16 || k == ir.F64 || k == ir.BF16 {
+		return l.fps[1]
+	}
+	return l.fps[0]
+}
+
+// setFP finds the float environments of the mode: of 32 bits, and of 16 and 64.
+func (l *lifter) setFP() {
+	for i, k := range [2]ir.Kind{ir.F32, ir.F16} {
+		l.fps[i] = l.modeFP(k)
+	}
+}
+
+func (l *lifter) modeFP(k ir.Kind) ir.FP {
 	var fp ir.FP
 	round, den := l.mode&3, l.mode>>4&3
 	if k == ir.F16 || k == ir.F64 || k == ir.BF16 {

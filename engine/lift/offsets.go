@@ -10,6 +10,17 @@ type offsets struct {
 	key   uint32 // of the page last asked for
 	page  *offsetPage
 	n     int // instructions seen
+
+	leaders int // blocks
+	spare   []*offsetPage
+}
+
+// release gives the pages back, for use by another.
+func (t *offsets) release() []*offsetPage {
+	for _, p := range t.pages {
+		t.spare = append(t.spare, p)
+	}
+	return t.spare[:min(len(t.spare), 16)]
 }
 
 const offsetPageShift = 12 // of bytes of code
@@ -29,7 +40,12 @@ func (t *offsets) at(off uint32) (*offsetPage, uint32) {
 			if t.pages == nil {
 				t.pages = map[uint32]*offsetPage{}
 			}
-			p = &offsetPage{}
+			if n := len(t.spare); n > 0 {
+				p, t.spare = t.spare[n-1], t.spare[:n-1]
+				*p = offsetPage{}
+			} else {
+				p = &offsetPage{}
+			}
 			t.pages[key] = p
 		}
 		t.key, t.page = key, p
@@ -53,7 +69,10 @@ func (t *offsets) see(off, size uint32) {
 // lead notes that a block begins at off.
 func (t *offsets) lead(off uint32) {
 	p, i := t.at(off)
-	p.leader[i] = true
+	if !p.leader[i] {
+		p.leader[i] = true
+		t.leaders++
+	}
 }
 
 // setBlock notes the index of the block that begins at off.

@@ -49,13 +49,46 @@ type ictx struct {
 	packed bool
 	half   int  // of a packed instruction, which half is being computed
 	wide   bool // a saturating integer instruction is being computed with 64 bits
-	locals map[string]val
+	locals [maxLocals]val
 	mask   ir.ID // lanes that the result is written to
 	single bool  // mask is the first active lane only
 	dpp    *permute
 	next   uint32 // offset of the following instruction
 	out    []write
 	err    error
+
+	one     [1]isa.Operand // dst of the second half of a dual instruction
+	idRoom  []ir.ID        // for lists of arguments
+	valRoom []val
+}
+
+// begin makes c ready for the instruction in c.in.
+func (c *ictx) begin() {
+	c.op, c.next = c.in.Op, c.pc+uint32(c.in.Size)
+	c.m, c.vec, c.packed, c.half, c.wide, c.dpp, c.err = nil, false, false, 0, false, nil, nil
+	c.out, c.idRoom, c.valRoom = c.out[:0], c.idRoom[:0], c.valRoom[:0]
+}
+
+// ids is room for n values until the next instruction, and for one more behind them.
+func (c *ictx) ids(n int) []ir.ID {
+	m := len(c.idRoom)
+	if m+n+1 > cap(c.idRoom) {
+		c.idRoom = make([]ir.ID, 0, 64+n)
+		m = 0
+	}
+	c.idRoom = c.idRoom[:m+n+1]
+	return c.idRoom[m : m+n : m+n+1]
+}
+
+// vals is room for n values of expressions until the next instruction.
+func (c *ictx) vals(n int) []val {
+	m := len(c.valRoom)
+	if m+n > cap(c.valRoom) {
+		c.valRoom = make([]val, 0, 32+n)
+		m = 0
+	}
+	c.valRoom = c.valRoom[:m+n]
+	return c.valRoom[m : m+n : m+n]
 }
 
 // fail records the first reason why the instruction cannot be lifted.

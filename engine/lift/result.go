@@ -38,11 +38,6 @@ func (c *ictx) assign(place string, v val) {
 		c.out = append(c.out, write{kind: writeS, reg: isa.SRegEXECLo, x: c.w32(v)})
 	case "m0":
 		c.out = append(c.out, write{kind: writeS, reg: isa.SRegM0, x: c.w32(v)})
-	default:
-		if c.locals == nil {
-			c.locals = map[string]val{}
-		}
-		c.locals[place] = v
 	}
 }
 

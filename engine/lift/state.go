@@ -29,22 +29,40 @@ type state struct {
 
 // scratch is what liftings use one after the other.
 type scratch struct {
-	vn   numbering
-	vreg [512]cached
-	last int // stamp of vreg
-	ctx  ictx
+	lifter lifter
+	code   window
+	vn     numbering
+	vreg   [512]cached
+	last   int // stamp of vreg
+	ctx    ictx
+	second ictx
+	pruner pruner
 
 	values []ir.Value // room to build in
+	codes  []ir.ID    // of blocks
+	slab   []ir.ID    // of arguments
 }
+
+// release drops what the last lifting refers to but its room. (Values keep pointers to arguments until the next.)
+func (sc *scratch) release() {
+	sc.last, sc.code.src = sc.lifter.stamp, nil
+	sc.lifter.f, sc.lifter.b = nil, nil
+}
+
+// nothing is what a block knows of the scalar registers at its start.
+var nothing = func() (ids [isa.NumSRegs]ir.ID) {
+	for i := range ids {
+		ids[i] = ir.NoID
+	}
+	return ids
+}()
 
 // enter starts block b with nothing known.
 func (st *state) enter(b *ir.Block) {
 	st.b = b
 	st.stamp++
 	st.vn.stamp++
-	for i := range st.s {
-		st.s[i], st.s64[i], st.m[i] = ir.NoID, ir.NoID, ir.NoID
-	}
+	st.s, st.s64, st.m = nothing, nothing, nothing
 	st.scc = ir.NoID
 }
 
