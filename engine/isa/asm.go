@@ -215,7 +215,8 @@ type asm struct {
 	line   asmLine
 	l      *layout
 	w      words
-	next   int // operand
+	next   int    // operand
+	high   uint32 // op_sel bits of operands that are spelled as high halves
 	used   uint64
 	head   []uint32 // the first half of a v_mfma_scale
 	tail   []uint32 // SDWA or DPP word, literal

@@ -63,9 +63,9 @@ func (a *asm) vccArg() {
 	}
 }
 
-// silentEXEC reports whether the row is a v_cmpx that writes EXEC only: the text has no destination.
-func (a *asm) silentEXEC() bool {
-	return a.op.Fmt == VOPC && a.op.Flags&FlagWritesEXEC != 0 && a.t.Gen >= GFX10
+// silentEXEC reports whether the row is a v_cmpx of gfx10 or later, which writes EXEC only: the text has no destination.
+func silentEXEC(op *Op, t *Target) bool {
+	return op.Fmt == VOPC && op.Flags&FlagWritesEXEC != 0 && t.Gen >= GFX10
 }
 
 // valu32 encodes VOP1, VOP2 and VOPC in 32 bits, with an SDWA or DPP word perhaps.
@@ -76,7 +76,7 @@ func (a *asm) valu32() {
 	a.noLit = sdwa || dpp
 	switch {
 	case op.Fmt == VOPC:
-		if !a.silentEXEC() {
+		if !silentEXEC(op, a.t) {
 			if sdwa && a.peek() != "vcc" && a.peek() != "vcc_lo" {
 				c, ok := a.d.scalarReg(a.arg())
 				if !ok || a.d.sdwa == nil {

@@ -86,8 +86,8 @@ func (a *asm) imageAddress(f Format) {
 	}
 	var regs []uint32
 	for _, w := range list {
-		r, _, acc, _, ok := vectorReg(w)
-		if !ok || acc {
+		r, _, acc, half, ok := vectorReg(w)
+		if !ok || acc || half {
 			a.fail(errOperandBad)
 		}
 		regs = append(regs, r)

@@ -161,7 +161,7 @@ func temporalHint(s string) (uint32, bool) {
 					return uint32(i), true
 				}
 			}
-			return 3, n == "RT_WB" || n == "BYPASS"
+			return 3, n == "RT_WB" || n == "WB" || n == "BYPASS" // (LLVM 21 writes WB)
 		}
 	}
 	n, ok := strings.CutPrefix(s, "TH_ATOMIC_")
@@ -486,22 +486,21 @@ func (a *asm) graphics() {
 		a.put(fAttr, at)
 		a.put(fChan, ch)
 	case VINTERP:
-		a.vector(fVdst)
+		a.putVector(fVdst, a.halfOf(a.arg(), 3, F16))
 		var neg uint32
 		for i, id := range [...]fieldID{fSrc0, fSrc1, fSrc2} {
 			m := a.source()
 			if m.neg {
 				neg |= 1 << i
 			}
-			a.put(id, a.sourceCode(m.text, false))
+			a.put(id, a.sourceCode(a.halfOf(m.text, i, F16), false))
 		}
 		a.put(fNeg, neg)
 		if a.flag("clamp") {
 			a.put(fClamp, 1)
 		}
-		if v, n := a.listBits("op_sel"); n != 0 {
-			a.put(fOpSel, v)
-		}
+		v, _ := a.listBits("op_sel")
+		a.put(fOpSel, v|a.high)
 		a.put(fWaitExp, uint32(a.number("wait_exp")))
 	case LDSDIR:
 		a.vector(fVdst)

@@ -86,7 +86,10 @@ func (a *asm) scalar(id fieldID) {
 // sourceCode returns the 9-bit code of a source; a literal goes to the end of the instruction.
 func (a *asm) sourceCode(s string, half bool) uint32 {
 	if r, _, _, hi, ok := vectorReg(s); ok {
-		if hi && half {
+		switch {
+		case hi && !half:
+			a.fail(errOperandBad)
+		case hi:
 			r += 128
 		}
 		return 256 + r
@@ -165,9 +168,11 @@ func (a *asm) konst() {
 }
 
 // vector takes the next operand as a vector register; acc says that it is an AccVGPR.
-func (a *asm) vector(id fieldID) (acc bool) {
-	r, _, acc, _, ok := vectorReg(a.arg())
-	if !ok {
+func (a *asm) vector(id fieldID) (acc bool) { return a.putVector(id, a.arg()) }
+
+func (a *asm) putVector(id fieldID, s string) (acc bool) {
+	r, _, acc, half, ok := vectorReg(s)
+	if !ok || half {
 		a.fail(errOperandBad)
 	}
 	a.put(id, r)

@@ -81,15 +81,17 @@ func halfLiteral(in *Inst) bool {
 // TestAssembleRoundTrip takes every opcode of every target apart and puts it together again.
 func TestAssembleRoundTrip(t *testing.T) {
 	for i, name := range testTargets {
-		tg := TargetByName(name)
-		rnd := rand.New(rand.NewPCG(uint64(i), 21))
-		recs := walk(tg, 1, rnd)
-		for range wordsAsked(2000) {
-			recs = append(recs, [4]uint32{rnd.Uint32(), rnd.Uint32(), rnd.Uint32(), rnd.Uint32()})
-		}
-		roundTrip(t, tg, recs)
-		if tg.wave64 != nil {
-			roundTrip(t, tg.wave64, walk(tg.wave64, 1, rnd))
-		}
+		t.Run(name, func(t *testing.T) {
+			tg := TargetByName(name)
+			rnd := rand.New(rand.NewPCG(uint64(i), 21))
+			recs := walk(tg, 1, rnd)
+			for range wordsAsked(2000) {
+				recs = append(recs, [4]uint32{rnd.Uint32(), rnd.Uint32(), rnd.Uint32(), rnd.Uint32()})
+			}
+			roundTrip(t, tg, recs)
+			if tg.wave64 != nil {
+				roundTrip(t, tg.wave64, walk(tg.wave64, 1, rnd))
+			}
+		})
 	}
 }

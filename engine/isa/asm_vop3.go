@@ -20,7 +20,7 @@ func (a *asm) sources64(mods bool) (neg, abs uint32, ok bool) {
 		if m.abs {
 			abs |= 1 << i
 		}
-		c := a.sourceCode(m.text, false)
+		c := a.sourceCode(a.halfOf(m.text, i, a.op.attr.src[i].ty), false)
 		if i == 0 && dpp {
 			if l == nil || c < 256 {
 				a.fail(errOperandBad)
@@ -55,7 +55,7 @@ func (a *asm) vop3() {
 	if abs != 0 || !threeB {
 		a.put(fAbs, abs)
 	}
-	if at.p&pOpSel != 0 && !threeB {
+	if at.p&pOpSel != 0 && !threeB || a.d.gen >= GFX11 && op.hasHalves() {
 		a.opSel64(n)
 	}
 	if at.p&pBitop3 != 0 {
@@ -87,7 +87,7 @@ func (a *asm) vop3Dst() {
 	op, at := a.op, &a.op.attr
 	switch {
 	case op.Fmt == VOPC:
-		if a.silentEXEC() {
+		if silentEXEC(op, a.t) {
 			a.put(fVdst, SRegEXECLo)
 			return
 		}
@@ -96,17 +96,33 @@ func (a *asm) vop3Dst() {
 	case at.dst[0].file == 's':
 		a.scalar(fVdst)
 	default:
-		a.vector(fVdst)
+		a.putVector(fVdst, a.halfOf(a.arg(), 3, at.dst[0].ty))
 	}
 	if len(op.Dst) == 2 && at.dst[1].ty == MaskT {
 		a.scalar(fSdst)
 	}
 }
 
+// halfOf takes the half off a register that op_sel can choose one of (v1.l, v1.h) and remembers it as bit i of op_sel. LLVM writes both
+// from version 21 on, and op_sel behind.
+func (a *asm) halfOf(s string, i int, ty DataType) string {
+	if a.op.Fmt == VOP3P || a.t.Gen < GFX11 || !is16(ty) && a.op.attr.p&(pOpSel|pHalf2) == 0 {
+		return s
+	}
+	if r, ok := strings.CutSuffix(s, ".h"); ok {
+		a.high |= 1 << i
+		return r
+	}
+	return strings.TrimSuffix(s, ".l")
+}
+
 // opSel64 encodes op_sel of a VOP3: one bit a source, then the destination's.
 func (a *asm) opSel64(n int) {
 	v, bits := a.listBits("op_sel")
 	if bits == 0 {
+		if a.high != 0 {
+			a.put(fOpSel, a.high)
+		}
 		return
 	}
 	if bits == 2 && strings.Contains(a.op.Name, "permlane") {
@@ -116,11 +132,15 @@ func (a *asm) opSel64(n int) {
 	if a.op.attr.mods[2] != modNone {
 		n = 3
 	}
-	if bits != n+1 {
+	want := n + 1
+	if silentEXEC(a.op, a.t) {
+		want = n
+	}
+	if bits != want {
 		a.fail(errModifier)
 		return
 	}
-	a.put(fOpSel, v&(1<<n-1)|v>>n<<3)
+	a.put(fOpSel, v&(1<<n-1)|v>>n<<3|a.high)
 }
 
 // interp64 encodes the interpolation instructions that are VOP3.

@@ -58,8 +58,8 @@ func (a *asm) mai() {
 	var acc uint32
 	for i, id := range srcFields[:min(valuSources(op), 3)] {
 		s := a.arg()
-		r, _, isAcc, _, ok := vectorReg(s)
-		if ok {
+		r, _, isAcc, half, ok := vectorReg(s)
+		if ok && !half {
 			r += 256
 		} else {
 			r = a.sourceCode(s, false)

@@ -35,8 +35,8 @@ func assembleDual(t *Target, x, y string) ([]byte, error) {
 			return nil, errors.New("not half of a dual instruction: " + s)
 		}
 		a.line, a.next, a.used = splitLine(rest), 0, 0
-		r, _, _, _, ok := vectorReg(a.arg())
-		if !ok {
+		r, _, _, half, ok := vectorReg(a.arg())
+		if !ok || half {
 			return nil, errOperandBad
 		}
 		dst[i] = r

@@ -392,22 +392,43 @@ func (d *decoder) halves(op *Op, threeB bool) uint8 {
 			return 12 // only src2 and the destination are halves
 		}
 		return 15
-	case p&(pFIBC|pBitop3) == 0 && d.gen >= GFX11 && op.hasHalves():
-		// True16: every 16-bit operand has a half, whether LLVM 19 spells it or not; later compilers use them all.
-		return 15
+	case d.gen >= GFX11 && op.hasHalves():
+		return op.opSelBits()
 	}
 	return 0
 }
 
-// hasHalves says whether an operand has a 16-bit type.
+// hasHalves says whether the VOP3 form of a row has op_sel bits on gfx11 and later that its line does not declare: true16 gives every
+// 16-bit operand a half, though LLVM 19 reads and spells the bits of a few only. Later compilers use them all.
 func (op *Op) hasHalves() bool {
+	a := &op.attr
+	if a.p&(pOpSel|pByteSel|pFIBC|pBitop3) != 0 || op.Fmt != VOPC && len(op.Dst) == 2 && a.dst[1].ty == MaskT {
+		return false
+	}
 	for i := range op.Src {
-		if is16(op.attr.src[i].ty) {
+		if is16(a.src[i].ty) {
 			return true
 		}
 	}
-	return len(op.Dst) > 0 && is16(op.attr.dst[0].ty)
+	return a.p&pHalf2 != 0 || len(op.Dst) > 0 && is16(a.dst[0].ty)
 }
+
+// opSelBits are the bits of op_sel that a VOP3 has: one for each operand that is no mask.
+func (op *Op) opSelBits() uint8 {
+	b := uint8(1)<<valuSources(op) - 1
+	for i := range op.Src {
+		if op.attr.src[i].ty == MaskT {
+			b &^= 1 << i
+		}
+	}
+	if op.Fmt != VOPC {
+		b |= 8
+	}
+	return b
+}
+
+// halved reports whether op_sel says something that only true16 has.
+func (in *Inst) halved() bool { return in.Fmt == VOP3 && in.OpSel != 0 && in.Op.hasHalves() }
 
 func (s *state) hasDPP64(op *Op) bool {
 	if s.d.gen < GFX11 {
@@ -469,7 +490,7 @@ func (s *state) interp64(out *Inst) error {
 				id = fSrc2
 			}
 			k++
-			if !s.src(s.get(id), o.ty, o.n, &out.Src[i]) {
+			if code := s.get(id); code == 255 && !s.d.lit64 || !s.src(code, o.ty, o.n, &out.Src[i]) {
 				return ErrReserved
 			}
 		}

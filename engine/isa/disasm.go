@@ -109,8 +109,8 @@ func (p *printer) operand(o *Operand) {
 		p.reg("v", o.Reg, o.N)
 		if o.Hi {
 			p.str(".h")
-		} else if p.in.Op.Name == "v_mov_b16" && p.in.Fmt != VOP3 { // the only one LLVM 19 spells both halves of
-			p.str(".l")
+		} else if o.Type == B16 && p.in.Fmt == VOP1 && (p.in.Op.Name == "v_mov_b16" || p.in.Op.Name == "v_swap_b16") {
+			p.str(".l") // the only ones of which LLVM 19, or a later one, spells both halves always
 		}
 	case OperandAcc:
 		p.reg("a", o.Reg, o.N)
@@ -219,6 +219,12 @@ func (p *printer) constant(o *Operand) {
 		s := floatName(v, tab)
 		p.str(s)
 		return s != ""
+	}
+	if p.a.p&pConst32 != 0 && o.Type == B16 {
+		if o.Kind == OperandLiteral || !small(int64(int16(v))) && !named(v, inlineF16[:]) {
+			p.int32(uint32(v))
+		}
+		return
 	}
 	switch o.Type {
 	case B16, U16, I16:

@@ -6,10 +6,8 @@ func (p *printer) suffix() {
 	native := in.Op.Fmt == VOP3 || in.Op.Fmt == VOP3P
 	switch {
 	case len(in.Op.Dst) == 0 && len(in.Op.Src) == 0: // v_nop and its like have no suffix
-	case in.Fmt == VOP3 && in.DPP != NoDPP:
+	case (in.Fmt == VOP3 || in.Fmt == VOP3P) && in.DPP != NoDPP:
 		p.str("_e64_dpp")
-	case in.Fmt == VOP3P && in.DPP != NoDPP:
-		p.str("_dpp")
 	case in.Fmt == VOP3 && (!native || interp(in.Op) && p.a.p&pHigh == 0 && len(in.Op.Src) < 4 && in.Op.Name[len(in.Op.Name)-3:] == "f32"):
 		p.str("_e64")
 	case in.Fmt == VOP3 || in.Fmt == VOP3P:
@@ -29,8 +27,8 @@ func (p *printer) valu() {
 	in := p.in
 	p.suffix()
 	n := in.NDst
-	if in.Op.Fmt == VOPC && in.Dst[0].Reg == SRegEXECLo && in.Op.Flags&FlagWritesEXEC != 0 && p.t.Gen >= GFX10 {
-		n = 0 // v_cmpx of gfx10+ writes EXEC only, and the text says nothing
+	if in.Dst[0].Reg == SRegEXECLo && silentEXEC(in.Op, p.t) {
+		n = 0
 	}
 	if p.a.dst[1].file == 'w' {
 		n = 1
@@ -111,7 +109,7 @@ func (p *printer) mods64() {
 			p.hex(uint64(in.Bitop3))
 		}
 	}
-	if p.a.p&pOpSel != 0 {
+	if p.a.p&pOpSel != 0 || in.halved() {
 		n := valuSources(in.Op)
 		if p.a.mods[2] != modNone { // accumulators count, though they are not spelled
 			n = 3
@@ -123,13 +121,18 @@ func (p *printer) mods64() {
 			if v&3 != 0 {
 				p.listBits(" op_sel:[", v, 2)
 			}
-		case v != 0 || false:
+		case v != 0:
 			p.str(" op_sel:[")
 			for i := 0; i < n; i++ {
+				if i > 0 {
+					p.b = append(p.b, ',')
+				}
 				p.dec(int64(v >> i & 1))
-				p.b = append(p.b, ',')
 			}
-			p.dec(int64(v >> 3 & 1))
+			if !silentEXEC(in.Op, p.t) {
+				p.b = append(p.b, ',')
+				p.dec(int64(v >> 3 & 1))
+			}
 			p.str("]")
 		}
 	}

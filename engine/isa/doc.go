@@ -57,7 +57,15 @@
 //   - Implicit EXEC and SCC are flags only.
 //
 // Lane masks are two SGPRs for a target in wave64 and one in wave32: decode wave64 code of gfx10+ with
-// Target.Wave(64). 16-bit operands of 32-bit encodings from gfx11 on name half registers: Operand.Hi.
+// Target.Wave(64).
+//
+// # Halves of registers
+//
+// From gfx11 on a 16-bit operand in a VGPR is half of it (true16). In a 32-bit encoding register numbers from 128 on are the high halves of
+// v0 to v127: Operand.Hi. In VOP3 op_sel has a bit for each operand: Inst.OpSel, bit 3 for the destination. LLVM 19 has neither but for
+// a few instructions; it prints "v_and_b16 v1, v2, v3" whatever op_sel is. We print what it prints while all halves are low,
+// and otherwise "v_and_b16 v1, v2, v3 op_sel:[0,1,1]" and "v_add_f16_e32 v1.h, v2, v3". LLVM 21 writes the half of every operand, as in
+// "v_and_b16 v1.h, v2.l, v3.h op_sel:[0,1,1]": Assemble reads that too.
 //
 // # Strictness
 //

@@ -101,12 +101,14 @@ const (
 	pA16
 	pReadM0
 	pAtomicRet
-	pCpol   // a bare cache control with policy bits
-	pSInt1  // SDWA form: src1 is an integer
-	pE32    // spelled with _e32 though there is no 64-bit form
-	pBitop3 // a truth table of three inputs in the modifier bits
-	pFIBC   // 64-bit form: bits 11 and 12 are FI and bound_ctrl
-	pF8F6F4 // CBSZ and BLGP are the formats of A and B, which decide their widths
+	pCpol    // a bare cache control with policy bits
+	pSInt1   // SDWA form: src1 is an integer
+	pE32     // spelled with _e32 though there is no 64-bit form
+	pBitop3  // a truth table of three inputs in the modifier bits
+	pFIBC    // 64-bit form: bits 11 and 12 are FI and bound_ctrl
+	pHalf2   // from gfx11 on op_sel chooses the half of src2, a shift amount, that counts
+	pConst32 // constants in b16 sources are spelled as in 32-bit ones, which LLVM 19 takes them for
+	pF8F6F4  // CBSZ and BLGP are the formats of A and B, which decide their widths
 )
 
 var propTokens = map[string]prop{
@@ -119,7 +121,7 @@ var propTokens = map[string]prop{
 	"swmmac": pSWMMAC, "dot": pDot, "somod": pSOmod, "snomod": pSNoOmod, "store": pStore, "atomic": pAtomic,
 	"atomicx2": pAtomicX2, "sampler": pSampler, "gather4": pGather4, "gradients": pGradients, "g16": pG16,
 	"coordinates": pCoordinates, "lodorclampormip": pLod, "hasd16": pHasD16, "msaa": pMSAA, "bvh": pBVH,
-	"a16": pA16, "rm0": pReadM0, "atr": pAtomicRet, "e32": pE32, "cpol": pCpol, "bitop3": pBitop3, "fibc": pFIBC, "f8f6f4": pF8F6F4, "sm=Fi": pSInt1,
+	"a16": pA16, "rm0": pReadM0, "atr": pAtomicRet, "e32": pE32, "cpol": pCpol, "bitop3": pBitop3, "fibc": pFIBC, "f8f6f4": pF8F6F4, "half2": pHalf2, "c32": pConst32, "sm=Fi": pSInt1,
 }
 
 var flagTokens = map[string]Flags{

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -320,6 +321,10 @@ func assembleAll(t *testing.T, vs []*vector) {
 		groups[k] = append(groups[k], v)
 	}
 	for _, g := range groups {
+		g = slices.DeleteFunc(g, func(v *vector) bool { return v.halves(t) })
+		if len(g) == 0 {
+			continue
+		}
 		var text strings.Builder
 		for _, v := range g {
 			text.WriteString(strings.ReplaceAll(v.asm, ";", "\n") + "\ns_endpgm\n")
@@ -345,6 +350,23 @@ func assembleAll(t *testing.T, vs []*vector) {
 			v.code, code = code[:start], code[start:]
 		}
 	}
+}
+
+// halves assembles the lines of true16.exec with our own assembler, because LLVM 19 does not know halves of registers (LLVM 21 judges it:
+// engine/isa, TestTrue16).
+func (v *vector) halves(t *testing.T) bool {
+	if !strings.HasPrefix(v.pos, "true16") {
+		return false
+	}
+	tg := isa.TargetByName(v.cpu).Wave(v.lanes)
+	for _, s := range append(strings.Split(v.asm, ";"), "s_endpgm") {
+		code, err := isa.Assemble(tg, strings.TrimSpace(s))
+		if err != nil {
+			t.Fatalf("%s: %v", v.pos, err)
+		}
+		v.code = append(v.code, code...)
+	}
+	return true
 }
 
 // TestExec runs every line of testdata/*.exec.

@@ -371,6 +371,13 @@ func init() {
 			}
 			return of(x)
 		}},
+		// A shift amount in the third source: from gfx11 on, in the half that op_sel chooses.
+		"amount": {1, 1, func(c *ictx, a []val) val {
+			if c.in.Fmt == isa.VOP3 && c.gen >= isa.GFX11 && c.in.OpSel&4 != 0 {
+				return of(c.op2(ir.OpLShr, c.w32(a[0]), c.c32(16)))
+			}
+			return a[0]
+		}},
 		"into_half": {1, 1, func(c *ictx, a []val) val { return c.into(a[0], uint64(c.in.OpSel>>3&1)*16, 16) }},
 		"into_byte": {1, 1, func(c *ictx, a []val) val { return c.into(a[0], uint64(c.in.OpSel>>2&3)*8, 8) }},
 

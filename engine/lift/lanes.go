@@ -62,6 +62,21 @@ func addLaneRules(r map[string]rule) {
 			return errOperand
 		}
 		x, y := c.vget(int(d.Reg)), c.vget(int(s.Reg))
+		if bitsOf(c.typeOfDst()) == 16 {
+			if d.Reg == s.Reg { // its own halves
+				if d.Hi != s.Hi {
+					c.writeV(int(d.Reg), c.op2(ir.OpOr, c.op2(ir.OpShl, x, c.c32(16)), c.op2(ir.OpLShr, x, c.c32(16))))
+				}
+				return nil
+			}
+			halfOf := func(o *isa.Operand, v ir.ID) ir.ID {
+				if o.Hi {
+					return c.op2(ir.OpLShr, v, c.c32(16))
+				}
+				return v
+			}
+			x, y = c.stored16(s, int(s.Reg), halfOf(d, x), ir.I16), c.stored16(d, int(d.Reg), halfOf(s, y), ir.I16)
+		}
 		c.writeV(int(d.Reg), y)
 		c.writeV(int(s.Reg), x)
 		return nil
