@@ -31,19 +31,24 @@ func install(m *rt.CodeMemory, p *Program) (*installed, error) {
 
 // machine is what one thread needs to run compiled code.
 type machine struct {
-	frame    []byte
-	tlb      *mem.TLB
-	slow     slowPath
-	space    *mem.Space  // whose apertures the frame holds
-	tried    uint64      // page that refill looked up last
-	spanned  uint64      // first address that it moved a range to last
-	thorough bool        // it looked up the other lanes' pages too
-	crew     []wave.Wave // that run together, or nil
+	frame []byte
+	tlb   *mem.TLB
+	slow  slowPath
+	space *mem.Space  // whose apertures the frame holds
+	tried refilled    // what refill did last
+	crew  []wave.Wave // that run together, or nil
 
 	sampler *Sampler // nil without one
 	page    int      // its page for this machine
 
 	op operands // what is being done in Go; here, so that no exit allocates
+}
+
+// refilled is the access that refill was asked for last, and how many of its steps it has taken.
+type refilled struct {
+	h     *helperInfo
+	first uint64
+	steps int
 }
 
 // slowPath does the operations that need memory or the wave's environment.
@@ -106,9 +111,9 @@ func (o *operands) access() mem.Access {
 	return mem.Read
 }
 
-// refill puts the pages of the first and the last active lane of a global access into the TLB, so that it can be tried again; when it did
-// that for the same first page just now, those of all lanes. The third time it refuses: then the access is done as a whole, which always ends.
-// Lanes that may follow one another have a range moved to them, once.
+// refill makes the TLB know a global access, so that it can be tried again: first the Range that it looks at, then the pages of the first and
+// the last active lane, then those of all lanes. When all that was not enough (the code has ways that give up sooner than these steps see, as at the end of 4 GiB),
+// it refuses: then the access is done as a whole, which always ends.
 func (m *machine) refill(o *operands) bool {
 	k := o.maskArg(2)
 	if k == 0 {
@@ -116,30 +121,32 @@ func (m *machine) refill(o *operands) bool {
 	}
 	first := o.laneAddr(bits.TrailingZeros64(k))
 	last := o.laneAddr(63-bits.LeadingZeros64(k)) + uint64(o.v.Width) - 1
-	if s := &o.h.span; s.n > 0 && last-first+1 == s.n && m.spanned != first {
+	t := &m.tried
+	if t.h != o.h || t.first != first {
+		*t = refilled{h: o.h, first: first}
+	}
+	t.steps++
+	if t.steps == 1 {
 		// The pages too: an array in two pieces makes its range go from one to the other again and again.
-		m.spanned = first
-		if m.tlb.Span(s.index, first, s.n, o.access()) && m.known(o, first, last) {
+		if s := &o.h.span; s.n > 0 && last-first+1 == s.n && m.tlb.Span(s.index, first, s.n, o.access()) && m.known(o, first, last) {
 			return true
 		}
+		t.steps++
 	}
-	page := first >> mem.PageShift
-	if m.tried != page { // most accesses lie in one or two pages
-		m.tried, m.thorough = page, false
+	switch t.steps {
+	case 2: // most accesses lie in one or two pages
 		return m.known(o, first, first) && m.known(o, last, last)
-	}
-	if m.thorough {
-		m.tried = ^uint64(0)
-		return false
-	}
-	m.thorough = true
-	for ; k != 0; k &= k - 1 {
-		first := o.laneAddr(bits.TrailingZeros64(k))
-		if !m.known(o, first, first+uint64(o.v.Width)-1) {
-			return false
+	case 3:
+		for ; k != 0; k &= k - 1 {
+			first := o.laneAddr(bits.TrailingZeros64(k))
+			if !m.known(o, first, first+uint64(o.v.Width)-1) {
+				return false
+			}
 		}
+		return true
 	}
-	return true
+	*t = refilled{}
+	return false
 }
 
 // known makes the TLB know the pages of first and last for what o does; it refuses when that would fault.
