@@ -87,6 +87,13 @@ var benches = []bench{
 		clear(cb)
 		return func() { g.launch("histogram", [2]int{16, 1}, [2]int{256, 1}, args(a, c, n)) }
 	}},
+	{"votes", 4 << 18, "GB/s", func(g *gpu) func() {
+		const n = 1 << 18
+		a, ab := g.alloc(4 * n)
+		c, _ := g.alloc(4 * n)
+		fillFloats(ab, 1)
+		return func() { g.launch("votes", [2]int{16, 1}, [2]int{256, 1}, args(a, c, n)) }
+	}},
 	{"nbody", 20 * 1024 * 1024, "GFLOP/s", func(g *gpu) func() {
 		const n = 1024
 		var p [4]uint64

@@ -392,6 +392,14 @@ var jobs = []job{
 		g.launch("histogram", [2]int{4, 1}, [2]int{256, 1}, args(a, c, n))
 		return cb
 	}},
+	{"votes", func(g *gpu) []byte {
+		const n = 1000
+		a, ab := g.alloc(4 * n)
+		c, cb := g.alloc(4 * n)
+		fillFloats(ab, 1)
+		g.launch("votes", [2]int{2, 1}, [2]int{256, 1}, args(a, c, n))
+		return cb
+	}},
 	{"nbody", func(g *gpu) []byte {
 		const n = 256
 		var p [4]uint64

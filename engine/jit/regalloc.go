@@ -285,6 +285,10 @@ func (r *region) endOp(id ir.ID, v *ir.Value, u int) {
 				c.a.E(x86.VMOVDQU32S, x86.L512, uint8(r.zreg[o]), 0, r.vaddr(rFrame, c.slot(k), u), x86.Mod{})
 				r.stored[o] = true
 			case r.kreg[o] >= 0:
+				if w := r.whole(k, nil); w != nil {
+					r.putWhole(w, x86.K(r.kreg[o]), u)
+					break
+				}
 				c.a.X(x86.KMOVWS, x86.L128, uint8(r.kreg[o]), 0, r.kaddr(rFrame, c.slot(k), u))
 				r.stored[o] = true
 			}

@@ -47,6 +47,7 @@ type region struct {
 	keep    bool  // the strips are gone through once, one after the other: what LDS loads give for the first one may be kept
 	kept    int32 // bytes of frame for that
 	bound   ldsBound
+	wholes  []wholeMask
 	adopt   []int32 // by component: position of the write that gives it a register's home, plus one; or 0
 }
 
@@ -137,6 +138,7 @@ func (c *compiler) region(ops []ir.ID, full ir.ID) {
 	r.keep = r.loop && r.u == 1 && full != ir.NoID && c.strips > 2
 	r.findClasses()
 	r.findAdopted()
+	r.findWholes()
 	a := &c.a
 	defer c.enterEnv(ops)()
 	c.unmark()
@@ -166,11 +168,15 @@ func (c *compiler) region(ops []ir.ID, full ir.ID) {
 		a.AluI(x86.ADD, 8, x86.R(rMask), int32(2*r.u))
 		a.AluI(x86.CMP, 4, x86.R(rStrip), int32(64*c.strips))
 		a.Jcc(x86.NE, top)
+		for i := range r.wholes {
+			r.storeWhole(&r.wholes[i])
+		}
 	}
 }
 
 func (r *region) reset() {
 	r.bound.ok = false
+	r.wholes = r.wholes[:0]
 	// Only what the last region touched is not as it is to begin with.
 	for _, k := range r.touched {
 		r.nextAt[k], r.passed[k], r.adopt[k] = r.nextAt[k][:0], 0, 0

@@ -106,6 +106,10 @@ func (c *compiler) vectorOp(id ir.ID, v *ir.Value, u int) {
 		c.vset(v, u)
 	case ir.OpMSet:
 		k := r.kin(v.Args[0], u, false)
+		if m := r.whole(-1, v); m != nil {
+			r.putWhole(m, k, u)
+			return
+		}
 		a.X(x86.KMOVWS, x86.L128, uint8(k), 0, r.kaddr(rState, offS+int32(v.Imm)*4, u))
 	case opToQ:
 		lo, hi := r.zin(v.Args[0], 0, u, 4), r.zin(v.Args[0], 1, u, 4)

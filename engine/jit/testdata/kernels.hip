@@ -156,3 +156,17 @@ extern "C" __global__ void sgemm64v(int n, int k, const float *a, const float *b
     for (int i = 0; i < 4; i++)
         *(float4 *)&c[size_t(row0 + ty * 4 + i) * n + col0 + tx * 4] = make_float4(acc[i][0], acc[i][1], acc[i][2], acc[i][3]);
 }
+
+// Each lane's rank among those of its wave with the same digit, by a vote for each bit, as radix sorts find it.
+extern "C" __global__ void votes(const unsigned *in, unsigned *out, int n) {
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        unsigned digit = in[i] & 255;
+        unsigned long long same = ~0ull;
+        for (int b = 0; b < 8; b++) {
+            unsigned bit = digit >> b & 1;
+            unsigned long long vote = __ballot(bit);
+            same &= bit ? vote : ~vote;
+        }
+        out[i] = __popcll(same) * 64 + __popcll(same & ((1ull << __lane_id()) - 1));
+    }
+}
