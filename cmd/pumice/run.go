@@ -14,6 +14,7 @@ import (
 
 	"github.com/pumice-gpu/pumice/internal/machine"
 	"github.com/pumice-gpu/pumice/internal/observe"
+	"github.com/pumice-gpu/pumice/runtime/hsa"
 )
 
 // runOptions are those of `pumice run`.
@@ -22,6 +23,7 @@ type runOptions struct {
 	engine  string // "" for the default
 	svm     string // driver of shared virtual memory; "" for the default
 	inject  string // what is broken on purpose
+	parts   bool   // small allocations share blocks
 	rocm    string // whose user space: rocmPumice and so on
 	trace   bool   // of shared virtual memory
 	file    string // for the trace; "" for standard error
@@ -70,6 +72,7 @@ func (o *runOptions) table() []option {
 			o.inject = value
 			return machine.CheckInjection(value)
 		}},
+		{"fragments", "", "place allocations of less than 2 MiB in blocks of that size, as AMD's runtime does: reads and writes behind a small buffer then meet memory, not a fault", switchOption(&o.parts)},
 		{"dump-on-fault", "FILE|DIR/", "write all registers, the LDS and the memory around of a wave that faults; in a folder, a file for each; --json applies", stringOption(&o.faults)},
 		{"svm-trace", "[=FILE]", "print each migration of managed memory, and why, to standard error or to a file; --json applies", func(value string) error {
 			o.trace, o.file = true, value
@@ -250,6 +253,10 @@ func programEnv(env []string, o *runOptions) ([]string, error) {
 			if o.inject == "" {
 				out = append(out, e)
 			}
+		case hsa.FragmentsVariable:
+			if !o.parts {
+				out = append(out, e)
+			}
 		case machine.EngineVariable:
 			if o.engine == "" {
 				out = append(out, e)
@@ -266,6 +273,9 @@ func programEnv(env []string, o *runOptions) ([]string, error) {
 	}
 	if o.inject != "" {
 		out = append(out, machine.InjectVariable+"="+o.inject)
+	}
+	if o.parts {
+		out = append(out, hsa.FragmentsVariable+"=1")
 	}
 	if o.trace {
 		out = append(out, observe.SVMTraceVariable+"="+observe.SVMTrace(o.file, o.json))

@@ -13,12 +13,14 @@ type SharedHandle = hsakmt.SharedHandle
 // Share makes a handle of an allocation. It is valid as long as the memory is there.
 func (r *Runtime) Share(m *Memory) (SharedHandle, error) {
 	h, err := r.kfd.Share(m.mem)
+	m.partOf(&h)
 	return h, wrap("ipc_memory_create", err)
 }
 
 // Attach maps memory of another process, for the given agents. Free detaches it.
 func (r *Runtime) Attach(h SharedHandle, agents ...*Agent) (*Memory, error) {
 	const op = "ipc_memory_attach"
+	offset, size := takePart(&h)
 	km, err := r.kfd.OpenShared(h)
 	if err != nil {
 		return nil, wrap(op, err)
@@ -43,6 +45,16 @@ func (r *Runtime) Attach(h SharedHandle, agents ...*Agent) (*Memory, error) {
 		return nil, wrap(op, err)
 	}
 	m := &Memory{Addr: km.VA, Host: km.Host, Size: km.Size, Pool: pool, Attached: true, mem: km}
+	if size > 0 {
+		if offset+size > km.Size {
+			_ = r.kfd.Free(km)
+			return nil, fail(op, StatusInvalidArgument)
+		}
+		m.Addr, m.Size = m.Addr+offset, size
+		if m.Host != 0 {
+			m.Host += offset
+		}
+	}
 	r.kfd.SetUserData(km, m)
 	return m, nil
 }

@@ -32,6 +32,8 @@ type Pool struct {
 	Segment Segment
 	Flags   PoolFlags
 	Size    uint64 // bytes
+
+	fragments fragments
 }
 
 // Granule is the unit of allocation of global pools in bytes.
@@ -46,7 +48,8 @@ type Memory struct {
 
 	Attached bool // memory of another process
 
-	mem *hsakmt.Mem
+	mem   *hsakmt.Mem
+	block *block // of which the memory is a part, or which it is the whole of; nil if neither
 }
 
 // Bytes returns host-reachable memory of a pool as a slice, valid until it is freed; nil if the CPU cannot reach it.
@@ -55,7 +58,7 @@ func (m *Memory) Bytes() []byte {
 	if b == nil {
 		return nil
 	}
-	return b[:m.Size]
+	return b[m.Offset():][:m.Size]
 }
 
 // AllocOption refines an allocation.
@@ -79,6 +82,15 @@ func (p *Pool) Allocate(size, align uint64, opts AllocOption) (*Memory, error) {
 	case size > p.Size:
 		return nil, fail(op, StatusInvalidAllocation, "%d bytes of a pool of %d", size, p.Size)
 	}
+	if p.Agent.rt.opts.Fragments && p.Agent.IsGPU() && wholePages(size) < fragmentBlock && align <= hsakmt.PageSize && opts&AllocUncached == 0 {
+		return p.fragment(size, opts)
+	}
+	return p.allocate(size, align, opts)
+}
+
+// allocate takes memory of the driver.
+func (p *Pool) allocate(size, align uint64, opts AllocOption) (*Memory, error) {
+	const op = "memory_pool_allocate"
 	r := p.Agent.rt
 	flags := hsakmt.HostAccess
 	if p.Flags&(PoolFineGrained|PoolKernarg) != 0 {
@@ -113,6 +125,9 @@ func (r *Runtime) Free(m *Memory) error {
 	if m == nil || m.mem == nil {
 		return fail("memory_pool_free", StatusInvalidArgument)
 	}
+	if m.block != nil {
+		return m.block.free(m)
+	}
 	return wrap("memory_pool_free", r.kfd.Free(m.mem))
 }
 
@@ -123,6 +138,9 @@ func (r *Runtime) Find(addr uint64) *Memory {
 		return nil
 	}
 	m, _ := r.kfd.UserData(km).(*Memory)
+	if m != nil && m.block != nil {
+		return m.block.find(addr)
+	}
 	return m
 }
 

@@ -15,6 +15,9 @@ import (
 	"github.com/pumice-gpu/pumice/runtime/hsakmt"
 )
 
+// FragmentsVariable is the environment variable of Options.Fragments.
+const FragmentsVariable = "PUMICE_FRAGMENTS"
+
 // Options are the settings of a Runtime.
 type Options struct {
 	Interrupts      bool     // signals have events (HSA_ENABLE_INTERRUPT)
@@ -24,6 +27,7 @@ type Options struct {
 	Visible         []string // GPUs to show, by index or UUID (ROCR_VISIBLE_DEVICES); nil shows all
 	VMFaultMessage  bool     // print faults (HSA_ENABLE_VM_FAULT_MESSAGE)
 	CUMasks         CUMasks  // compute units that queues may use (HSA_CU_MASK)
+	Fragments       bool     // small allocations of video memory share blocks as in ROCr (PUMICE_FRAGMENTS, off by default; HSA_DISABLE_FRAGMENT_ALLOCATOR turns it off)
 
 	// OnFault is told of memory faults and device resets instead of ending the process. The handler runs on a goroutine of its
 	// own.
@@ -44,6 +48,7 @@ func OptionsFromEnv(lookup func(string) (string, bool)) Options {
 	o := Options{
 		Interrupts: on("HSA_ENABLE_INTERRUPT", true), SDMA: on("HSA_ENABLE_SDMA", true),
 		VMFaultMessage: on("HSA_ENABLE_VM_FAULT_MESSAGE", true),
+		Fragments:      on(FragmentsVariable, false) && !on("HSA_DISABLE_FRAGMENT_ALLOCATOR", false),
 	}
 	if v, ok := lookup("HSA_XNACK"); ok && (v == "0" || v == "1") {
 		b := v == "1"

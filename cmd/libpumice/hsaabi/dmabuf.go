@@ -41,7 +41,7 @@ func hsa_amd_portable_export_dmabuf_v2(p uintptr, size uint64, fd *int32, off *u
 	if err != nil {
 		return code(err)
 	}
-	*fd, *off = int32(n), uint64(p)-m.Addr
+	*fd, *off = int32(n), m.Offset()+uint64(p)-m.Addr
 	return ok
 }
 
