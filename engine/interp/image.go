@@ -124,6 +124,9 @@ func runImage(m *machine, in *inst) bool {
 	for i := range d {
 		d[i] = m.s32(in.x.a[i])
 	}
+	if op.Action == ir.ImageRay {
+		return m.ray(in, op, (*[4]uint32)(d[:]), k)
+	}
 	r, err := image.ParseResource(int(op.Gen), op.Pitched, &d)
 	if err != nil {
 		return m.badImage(err)
@@ -177,6 +180,47 @@ func runImage(m *machine, in *inst) bool {
 				return false
 			}
 			m.texelOut(in, op, l, r.Selected(r.Format.Decode(buf[:r.Format.Bytes])), r.Format.Integer())
+		}
+	}
+	return true
+}
+
+// ray tests each lane's ray against its node.
+func (m *machine) ray(in *inst, op *ir.Image, d *[4]uint32, k uint64) bool {
+	b, err := image.ParseBVH(int(op.Gen), d)
+	if err != nil {
+		return m.badImage(err)
+	}
+	for ; k != 0; k &= k - 1 {
+		l := bits.TrailingZeros64(k) & 63
+		a := laneAddress{m: m, regs: in.x.b, l: l}
+		node := uint64(a.word())
+		if op.Node64 {
+			node |= uint64(a.word()) << 32
+		}
+		var r image.Ray
+		r.Extent = a.float(false)
+		for i := range r.Origin {
+			r.Origin[i] = a.float(false)
+		}
+		// Half-precision directions: gfx11 pairs a direction's component with that of its inverse.
+		for i := range r.Dir {
+			r.Dir[i] = a.float(op.A16)
+			if op.A16 && op.Gen >= 11 {
+				r.Inv[i] = a.float(true)
+			}
+		}
+		if !op.A16 || op.Gen < 11 {
+			for i := range r.Inv {
+				r.Inv[i] = a.float(op.A16)
+			}
+		}
+		res, ok := b.Intersect(node, &r, func(va uint64, p []byte) bool { return m.readTexel(va, p, l) })
+		if !ok {
+			return false
+		}
+		for i, reg := range in.x.regs {
+			m.lanes(reg)[l] = res[i&3]
 		}
 	}
 	return true

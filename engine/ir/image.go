@@ -15,6 +15,7 @@ const (
 	ImageSample              //
 	ImageGather              // one component of the four texels of a footprint
 	ImageResInfo             // the image's size
+	ImageRay                 // a ray against a node of a BVH: four words
 	NumImageActions
 )
 
@@ -51,12 +52,13 @@ type Image struct {
 	Typed     bool  // OpFormat: the instruction names its format, Format
 	Format    uint8 //
 	High      bool  // OpFormat with D16: the high half of the register
+	Node64    bool  // ImageRay: the node pointer has 64 bits
 }
 
 // fields gives access to all fields as numbers, in declaration order, for the text form.
 func (m *Image) fields() []any {
 	return []any{&m.Action, &m.Gen, &m.Pitched, &m.Shaped, &m.Dim, &m.Array, &m.DMask, &m.Level, &m.Offset, &m.Bias,
-		&m.Compare, &m.Gradients, &m.G16, &m.A16, &m.D16, &m.UNorm, &m.Broadcast, &m.Typed, &m.Format, &m.High}
+		&m.Compare, &m.Gradients, &m.G16, &m.A16, &m.D16, &m.UNorm, &m.Broadcast, &m.Typed, &m.Format, &m.High, &m.Node64}
 }
 
 // text lists the fields of m in declaration order.

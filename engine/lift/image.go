@@ -14,6 +14,7 @@ import (
 func addImageRules(r map[string]rule) {
 	r["image"] = func(c *ictx, args []string) error { return c.image(args[0]) }
 	r["image_atomic"] = func(c *ictx, args []string) error { return c.imageAtomic(args[0]) }
+	r["bvh"] = bvhRule
 	r["format_load"] = func(c *ictx, args []string) error { return c.format(args[0], false) }
 	r["format_store"] = func(c *ictx, args []string) error { return c.format(args[0], true) }
 }
@@ -149,6 +150,23 @@ func (c *ictx) image(what string) error {
 	}
 	x := c.raw(ir.Value{Op: ir.OpImage, Type: ir.T, N: uint8(n), Width: 4, Order: c.order(), Aux: m}, args...)
 	c.texels(x, n)
+	return nil
+}
+
+// bvhRule is image_bvh_intersect_ray and image_bvh64_intersect_ray.
+func bvhRule(c *ictx, args []string) error {
+	o := c.dataOperand(true)
+	if o == nil || c.in.Src[2].Kind != isa.OperandSGPR {
+		return errOperand
+	}
+	m := &ir.Image{Action: ir.ImageRay, Gen: c.imageGen(), DMask: 15, A16: c.in.A16, Node64: args[0] == "64"}
+	x := c.raw(ir.Value{Op: ir.OpImage, Type: ir.T, N: 4, Width: 4, Order: c.order(), Aux: m}, c.descriptor(&c.in.Src[2], 4, 8), ir.NoID,
+		c.imageAddress(), c.mask)
+	d := make([]ir.ID, 4)
+	for i := range d {
+		d[i] = c.opi(ir.OpElem, ir.V32, uint64(i), x)
+	}
+	c.setRegs(o, 0, d)
 	return nil
 }
 
