@@ -18,8 +18,8 @@ type wholeMask struct {
 	off  int32 // where it goes: in the frame, or for set in the state
 }
 
-// wholeRegs are not used by what regions emit.
-var wholeRegs = [...]x86.Reg{x86.RBX, x86.R8, x86.R9, x86.R12, x86.R13, x86.R14, x86.R15}
+// wholeRegs are not used by what regions emit, which has RAX, RCX, RDX and R8 for itself.
+var wholeRegs = [...]x86.Reg{x86.RBX, x86.R9, x86.R12, x86.R13, x86.R14, x86.R15}
 
 // findWholes chooses the region's masks that are stored in one piece; the others, for which there is no register, are stored in pieces.
 func (r *region) findWholes() {
