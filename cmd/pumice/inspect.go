@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
 
@@ -40,7 +41,22 @@ func (o *inspectOptions) parse(table []option, args []string) error {
 	return nil
 }
 
-func disasm(stdout, _ io.Writer, args []string) error {
+// open opens the file, and says what in it is passed over.
+func (o *inspectOptions) open(stdout, stderr io.Writer) ([]*inspect.Object, error) {
+	objs, skipped, err := inspect.Open(o.file, o.target)
+	if err != nil {
+		return nil, err
+	}
+	if o.json {
+		return objs, inspect.WriteJSON(stdout, skipped)
+	}
+	for _, s := range skipped {
+		fmt.Fprintf(stderr, "pumice: skipped %s\n", s)
+	}
+	return objs, nil
+}
+
+func disasm(stdout, stderr io.Writer, args []string) error {
 	var f inspectOptions
 	if err := f.parse(f.disasmTable(), args); err != nil {
 		return err
@@ -52,7 +68,7 @@ func disasm(stdout, _ io.Writer, args []string) error {
 		}
 		return inspect.Words(stdout, os.Stdin, t)
 	}
-	objs, err := inspect.Open(f.file, f.target)
+	objs, err := f.open(stdout, stderr)
 	if err != nil {
 		return err
 	}
@@ -109,12 +125,12 @@ func targetNames() []string {
 	return names
 }
 
-func coverage(stdout, _ io.Writer, args []string) error {
+func coverage(stdout, stderr io.Writer, args []string) error {
 	var f inspectOptions
 	if err := f.parse(f.coverageTable(), args); err != nil {
 		return err
 	}
-	objs, err := inspect.Open(f.file, f.target)
+	objs, err := f.open(stdout, stderr)
 	if err != nil {
 		return err
 	}

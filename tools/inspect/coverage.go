@@ -40,14 +40,14 @@ func Coverage(objs []*Object) ([]Use, error) {
 	type key struct{ target, name string }
 	uses := map[key]*Use{}
 	for _, o := range objs {
-		t, err := o.ISA()
+		functions, err := o.Functions()
 		if err != nil {
 			return nil, err
 		}
-		for _, f := range o.Functions() {
-			eachInst(t, f.Code, func(_ int, in *isa.Inst) {
+		for _, f := range functions {
+			eachInst(f.ISA, f.Code, func(_ int, in *isa.Inst) {
 				for _, op := range []*isa.Op{in.Op, in.Y} {
-					k := key{t.Name, "(no instruction)"}
+					k := key{f.ISA.Name, "(no instruction)"}
 					if op != nil {
 						k.name = op.Name
 					} else if op == in.Y && in.Op != nil {

@@ -31,19 +31,19 @@ type Listing struct {
 
 // Disasm disassembles the functions of o whose name contains match.
 func Disasm(o *Object, match string) ([]Listing, error) {
-	t, err := o.ISA()
+	functions, err := o.Functions()
 	if err != nil {
 		return nil, err
 	}
 	var out []Listing
-	for _, f := range o.Functions() {
+	for _, f := range functions {
 		if !strings.Contains(f.Name, match) {
 			continue
 		}
 		l := Listing{Where: o.Where, Target: o.Target, Function: f.Name, Kernel: f.Kernel}
 		last := ""
-		eachInst(t, f.Code, func(off int, in *isa.Inst) {
-			x := Inst{Addr: f.Addr + uint64(off), Text: isa.Disasm(in, t, f.Addr+uint64(off))}
+		eachInst(f.ISA, f.Code, func(off int, in *isa.Inst) {
+			x := Inst{Addr: f.Addr + uint64(off), Text: isa.Disasm(in, f.ISA, f.Addr+uint64(off))}
 			for _, w := range in.Raw[:in.Size/4] {
 				x.Words = append(x.Words, fmt.Sprintf("%08X", w))
 			}

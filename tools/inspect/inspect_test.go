@@ -50,15 +50,15 @@ func build(t *testing.T, targets ...string) string {
 
 func TestDisasmOfAFatBinary(t *testing.T) {
 	file := build(t, "gfx90a", "gfx1030")
-	objs, err := inspect.Open(file, "")
+	objs, _, err := inspect.Open(file, "")
 	if err != nil || len(objs) != 2 {
 		t.Fatalf("Open: %d objects, %v; want 2", len(objs), err)
 	}
-	objs, err = inspect.Open(file, "gfx1030")
+	objs, _, err = inspect.Open(file, "gfx1030")
 	if err != nil || len(objs) != 1 {
 		t.Fatalf("Open for gfx1030: %d objects, %v", len(objs), err)
 	}
-	if _, err := inspect.Open(file, "gfx906"); err == nil || !strings.Contains(err.Error(), "gfx90a") {
+	if _, _, err := inspect.Open(file, "gfx906"); err == nil || !strings.Contains(err.Error(), "gfx90a") {
 		t.Errorf("Open for a target that is not there: %v; want the ones that are", err)
 	}
 	ls, err := inspect.Disasm(objs[0], "twice")
@@ -79,7 +79,7 @@ func TestDisasmOfAFatBinary(t *testing.T) {
 }
 
 func TestCoverageClasses(t *testing.T) {
-	objs, err := inspect.Open(build(t, "gfx90a"), "")
+	objs, _, err := inspect.Open(build(t, "gfx90a"), "")
 	if err != nil {
 		t.Fatal(err)
 	}
