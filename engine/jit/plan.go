@@ -206,6 +206,11 @@ func (p *planner) dependsOnVector(v *ir.Value) bool {
 			return true
 		}
 	}
+	return p.written(v)
+}
+
+// written tells whether vector writes a scalar register that v reads or writes.
+func (p *planner) written(v *ir.Value) bool {
 	lo, hi := p.c.regs(v)
 	for n := lo; n < hi; n++ {
 		if p.mset[n] == p.turn {
@@ -233,6 +238,10 @@ func (p *planner) add(id ir.ID) {
 			}
 		}
 		cl = classScalar
+		if vec && v.Op == ir.OpMSet && p.written(v) {
+			p.close() // each register's last write must stand, and a region goes strip by strip
+			vec = false
+		}
 		if vec {
 			cl = classVector
 		}

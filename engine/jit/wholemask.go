@@ -2,7 +2,6 @@ package jit
 
 import (
 	"github.com/pumice-gpu/pumice/engine/ir"
-	"github.com/pumice-gpu/pumice/engine/isa"
 	"github.com/pumice-gpu/pumice/engine/jit/x86"
 )
 
@@ -36,13 +35,10 @@ func (r *region) findWholes() {
 		}
 		r.wholes = append(r.wholes, m)
 	}
-	ordered := c.setsTwice(r.ops)
 	for _, id := range r.ops {
 		v := c.v(id)
 		if v.Op == ir.OpMSet {
-			if !ordered {
-				add(wholeMask{comp: -1, set: v, off: offS + int32(v.Imm)*4})
-			}
+			add(wholeMask{comp: -1, set: v, off: offS + int32(v.Imm)*4})
 			continue
 		}
 		for _, k := range c.vals[id].comps {
@@ -51,25 +47,6 @@ func (r *region) findWholes() {
 			}
 		}
 	}
-}
-
-// setsTwice tells whether two of ops write one scalar register: then they must stay in order.
-func (c *compiler) setsTwice(ops []ir.ID) bool {
-	var set [(isa.NumSRegs + 2 + 63) / 64]uint64
-	for _, id := range ops {
-		v := c.v(id)
-		if v.Op != ir.OpMSet {
-			continue
-		}
-		lo, hi := c.regs(v)
-		for n := lo; n < hi; n++ {
-			if set[n/64]>>(n%64)&1 != 0 {
-				return true
-			}
-			set[n/64] |= 1 << (n % 64)
-		}
-	}
-	return false
 }
 
 // whole is the wholeMask of component k, or of write v; nil for those in pieces.
