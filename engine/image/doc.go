@@ -31,6 +31,6 @@ package image
 //fidelity: approximate image-filter: weights have 8 fraction bits, rounded to nearest; the weighted sum is made in double precision and rounded once
 //fidelity: approximate image-cube: filters do not reach across the edges of a cube's faces
 //fidelity: approximate image-lod: an implicit level of detail is 0, so the magnification filter is used
-//fidelity: refused image-mipmap: images with more than one level, as in AMD's runtime on Linux
-//fidelity: refused image-msaa: images with several samples in a texel
+//fidelity: refused image-mipmap: images with more than one level: AMD's runtime on Linux makes none, and where small levels lie in a block is not published for all layouts
+//fidelity: refused image-msaa: images with several samples in a texel: no interface of HIP, HSA or OpenCL makes one
 //fidelity: refused image-compressed: block-compressed formats and delta colour compression

@@ -31,7 +31,10 @@ package lift
 
 // What has no line in sem/ stops the wave with its name, should it be reached.
 //
-//fidelity: refused isa-images: image_load_pck and image_store_pck (how raw texels lie in registers is not said), image_gather4h (which four texels is not said), image_get_lod, image_msaa_load
+//fidelity: refused isa-image-pck: image_load_pck and image_store_pck: how texels without conversion lie in registers is not said in the manuals
+//fidelity: refused isa-image-gather4h: image_gather4h: which four texels of a row it takes is not said in the manuals
+//fidelity: refused isa-image-get-lod: image_get_lod: differences between neighbouring lanes are not taken (see image-lod)
+//fidelity: refused isa-image-msaa-load: image_msaa_load: see image-msaa
 //fidelity: refused isa-ordered-count: ds_ordered_count waits for waves in the order of their launch, which only dispatches of graphics drivers with ORDERED_APPEND have
 //fidelity: refused isa-gs-registers: ds_add_gs_reg_rtn, ds_sub_gs_reg_rtn and global_atomic_ordered_add_b64 use registers of the geometry engine
 //fidelity: refused isa-interp: v_interp, lds_param_load and exports belong to graphics
