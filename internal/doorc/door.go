@@ -4,12 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/pumice-gpu/pumice/abi/kfd"
-	"github.com/pumice-gpu/pumice/kernel/uaccess"
 )
 
 // Kernel opens the devices of a Door's Tree.
@@ -20,8 +16,9 @@ type Kernel interface {
 
 // OpenFile is an opened device.
 type OpenFile interface {
-	// Ioctl does a request. arg is whatever the application passed; a bad address is EFAULT. 0 is success.
-	Ioctl(request uint32, arg uintptr) unix.Errno
+	// Begin does a request. arg is whatever the application passed; a bad address is EFAULT. 0 is success. Of a request that has to wait it does what comes before: what is
+	// waited for is noted when Begin returns, and rest, then not nil, waits and tells how it ended.
+	Begin(request uint32, arg uintptr) (errno unix.Errno, rest func() unix.Errno)
 	// Mmap says what memory a mapping of length bytes at offset shows; the error is an errno. It maps nothing.
 	Mmap(offset, length uint64) ([]Segment, error)
 	// Close drops the last reference.
@@ -248,44 +245,12 @@ func (d *Door) Ioctl(handle uint64, request uint32, arg uintptr, complete func(u
 	if f == nil {
 		return unix.EBADF, false
 	}
-	r := kfd.Request(request)
-	if r.Type() == kfd.Type && r.Nr() == kfd.NrWaitEvents {
-		if errno, done := tryWaitEvents(f, r, arg); done {
-			return errno, false
-		}
-		go func() { complete(f.Ioctl(request, arg)) }()
-		return 0, true
+	errno, rest := f.Begin(request, arg)
+	if rest == nil {
+		return errno, false
 	}
-	return f.Ioctl(request, arg), false
-}
-
-var waitArgs = sync.Pool{New: func() any { return new(kfd.WaitEventsArgs) }}
-
-// tryWaitEvents does a WAIT_EVENTS on a copy of its argument that has no time-out. It reports done when the events had
-// come, when the caller wants no wait, and on any error.
-func tryWaitEvents(f OpenFile, r kfd.Request, arg uintptr) (errno unix.Errno, done bool) {
-	var user uaccess.Process
-	// From a pool, so that it lies on the heap: a stack may move while its address is a mere number.
-	args := waitArgs.Get().(*kfd.WaitEventsArgs)
-	defer waitArgs.Put(args)
-	b := kfd.Bytes(args)
-	if int(r.Size()) != len(b) || user.Read(uint64(arg), b) != nil {
-		return f.Ioctl(uint32(r), arg), true // which knows the right errno
-	}
-	if args.Timeout == 0 {
-		return f.Ioctl(uint32(r), arg), true
-	}
-	args.Timeout = 0
-	errno = f.Ioctl(uint32(r), uintptr(unsafe.Pointer(args)))
-	if errno == 0 && args.WaitResult == kfd.WaitResultTimeout {
-		return 0, false
-	}
-	// Only wait_result is output.
-	const offset = unsafe.Offsetof(args.WaitResult)
-	if user.Write(uint64(arg)+uint64(offset), b[offset:offset+unsafe.Sizeof(args.WaitResult)]) != nil && errno == 0 {
-		errno = unix.EFAULT
-	}
-	return errno, true
+	go func() { complete(rest()) }()
+	return 0, true
 }
 
 // Mmap says what a mapping of a device shows. The pieces' lengths add up to length.

@@ -93,6 +93,20 @@ func (k *fakeKernel) Mmap(uint64, uint64) ([]Segment, error) {
 	return k.segments, nil
 }
 
+func (k *fakeKernel) Begin(request uint32, arg uintptr) (unix.Errno, func() unix.Errno) {
+	if arg > 4096 && kfd.Request(request).Nr() == kfd.NrWaitEvents {
+		args := (*kfd.WaitEventsArgs)(*(*unsafe.Pointer)(unsafe.Pointer(&arg)))
+		select {
+		case <-k.wait:
+		default:
+			if args.Timeout != 0 {
+				return 0, func() unix.Errno { return k.Ioctl(request, arg) }
+			}
+		}
+	}
+	return k.Ioctl(request, arg), nil
+}
+
 func (k *fakeKernel) Ioctl(request uint32, arg uintptr) unix.Errno {
 	if kfd.Request(request).Nr() != kfd.NrWaitEvents {
 		return unix.ENOTTY

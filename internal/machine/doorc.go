@@ -79,11 +79,23 @@ type file struct {
 	driver *kfd.Driver
 }
 
-func (f *file) Ioctl(request uint32, arg uintptr) unix.Errno {
-	if err := f.File.Ioctl(request, arg); err != nil {
-		return doorc.Errno(err)
+func (f *file) Begin(request uint32, arg uintptr) (unix.Errno, func() unix.Errno) {
+	b, ok := f.File.(kfd.Beginner)
+	if !ok {
+		return errno(f.File.Ioctl(request, arg)), nil
 	}
-	return 0
+	rest, err := b.Begin(request, arg)
+	if rest == nil {
+		return errno(err), nil
+	}
+	return 0, func() unix.Errno { return errno(rest()) }
+}
+
+func errno(err error) unix.Errno {
+	if err == nil {
+		return 0
+	}
+	return doorc.Errno(err)
 }
 
 func (f *file) Mmap(offset, length uint64) ([]doorc.Segment, error) {

@@ -37,6 +37,14 @@ type File interface {
 	Close() error
 }
 
+// Beginner is a File with commands that sleep.
+type Beginner interface {
+	File
+	// Begin is Ioctl for a caller that must not sleep here. Of WAIT_EVENTS, if the events have not come, it does what comes before the sleep: the caller counts as
+	// waiting from now on, and rest, then not nil, sleeps and completes the call.
+	Begin(cmd uint32, arg uintptr) (rest func() error, err error)
+}
+
 // Config is what a Driver needs of the process it serves.
 type Config struct {
 	World  sched.World
@@ -265,8 +273,17 @@ func (f *kfdFile) Mmap(off, n uint64) ([]amdgpu.Segment, error) {
 
 // Ioctl implements File.
 func (f *kfdFile) Ioctl(cmd uint32, arg uintptr) error {
+	rest, err := f.Begin(cmd, arg)
+	if rest != nil {
+		return rest()
+	}
+	return err
+}
+
+// Begin implements Beginner.
+func (f *kfdFile) Begin(cmd uint32, arg uintptr) (rest func() error, err error) {
 	if f.closed.Load() || f.proc.dead.Load() {
-		return unix.EBADF
+		return nil, unix.EBADF
 	}
 	r := kfd.Request(cmd)
 	c, ok := kfd.Lookup(r.Nr())
@@ -274,9 +291,12 @@ func (f *kfdFile) Ioctl(cmd uint32, arg uintptr) error {
 	if r.Type() != kfd.Type || !ok || h == nil {
 		// User space of the out-of-tree driver's time probes these and takes EINVAL for "not on this kernel".
 		if r.Type() == kfd.Type && r.Nr() >= kfd.NrIPCImportHandle && r.Nr() <= kfd.NrPCSample {
-			return unix.EINVAL
+			return nil, unix.EINVAL
 		}
-		return unix.ENOTTY
+		return nil, unix.ENOTTY
+	}
+	if r.Nr() == kfd.NrWaitEvents {
+		return f.beginWait(c, r, arg)
 	}
 	// The caller's size says how much goes in and out, ours how much there is at least; the rest is zero.
 	usize := r.Size()
@@ -290,19 +310,48 @@ func (f *kfdFile) Ioctl(cmd uint32, arg uintptr) error {
 	mem := f.proc.drv.mem
 	if c.Dir&kfd.DirWrite != 0 {
 		if err := mem.Read(uint64(arg), b[:usize]); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	err := h(f.proc, b)
+	err = h(f.proc, b)
+	return nil, f.end(c, b, b[:usize], arg, err)
+}
+
+// end finishes a command: b is its argument structure, out what of it the caller has room for.
+func (f *kfdFile) end(c kfd.Command, b, out []byte, arg uintptr, err error) error {
 	if call := f.proc.drv.cfg.Hooks.Call; call != nil {
 		call(c, b, err)
 	}
 	if c.Dir&kfd.DirRead != 0 {
-		if e := mem.Write(uint64(arg), b[:usize]); e != nil {
+		if e := f.proc.drv.mem.Write(uint64(arg), out); e != nil {
 			return e
 		}
 	}
 	return err
+}
+
+// beginWait is Begin of WAIT_EVENTS.
+func (f *kfdFile) beginWait(c kfd.Command, r kfd.Request, arg uintptr) (rest func() error, err error) {
+	b := make([]byte, max(r.Size(), uint32(unsafe.Sizeof(kfd.WaitEventsArgs{}))))
+	if err := f.proc.drv.mem.Read(uint64(arg), b[:r.Size()]); err != nil {
+		return nil, err
+	}
+	a := kfd.Decode[kfd.WaitEventsArgs](b)
+	finish := func(err error) error {
+		copy(b, kfd.Bytes(&a))
+		return f.end(c, b, b[:r.Size()], arg, err)
+	}
+	w, err := f.proc.beginWait(&a)
+	if err != nil {
+		return nil, finish(err)
+	}
+	if a.Timeout == 0 || w.over() {
+		return nil, finish(f.proc.endWait(w))
+	}
+	return func() error {
+		w.sleep()
+		return finish(f.proc.endWait(w))
+	}, nil
 }
 
 // handlers by command. A command without one is ENOTTY.

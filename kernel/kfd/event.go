@@ -51,7 +51,18 @@ type waiter struct {
 }
 
 // waitCall is one WAIT_EVENTS call.
-type waitCall struct{ queue sched.WaitQueue }
+type waitCall struct {
+	p     *process
+	args  *kfd.WaitEventsArgs
+	queue sched.WaitQueue
+	ws    []waiter
+	raw   []byte // the array of kfd_event_data
+}
+
+// data is the kfd_event_data of an event.
+func (c *waitCall) data(i int) *kfd.EventData {
+	return (*kfd.EventData)(unsafe.Pointer(&c.raw[i*kfd.SizeofEventData]))
+}
 
 func (s *eventState) init() {
 	s.events = map[uint32]*event{}
@@ -280,36 +291,33 @@ func (p *process) resetEvent(a *kfd.EventIDArgs) error {
 // maxWaitEvents bounds the array of one call, so that a wild number is ENOMEM and not an allocation of gigabytes.
 const maxWaitEvents = 1 << 16
 
-// waitEvents is WAIT_EVENTS.
-func (p *process) waitEvents(a *kfd.WaitEventsArgs) error {
+// beginWait is WAIT_EVENTS up to where the caller sleeps: from now on an event that is set wakes it.
+func (p *process) beginWait(a *kfd.WaitEventsArgs) (*waitCall, error) {
 	a.WaitResult = kfd.WaitResultFail
 	n := int(a.NumEvents)
 	if n > maxWaitEvents {
-		return unix.ENOMEM
+		return nil, unix.ENOMEM
 	}
-	raw := make([]byte, n*kfd.SizeofEventData)
+	call := &waitCall{p: p, args: a, queue: p.drv.world.NewWaitQueue("kfd event"), ws: make([]waiter, n), raw: make([]byte, n*kfd.SizeofEventData)}
 	if n > 0 {
-		if err := p.drv.mem.Read(a.EventsPtr, raw); err != nil {
-			return err
+		if err := p.drv.mem.Read(a.EventsPtr, call.raw); err != nil {
+			return nil, err
 		}
 	}
-	data := func(i int) *kfd.EventData { return (*kfd.EventData)(unsafe.Pointer(&raw[i*kfd.SizeofEventData])) }
-	call := &waitCall{queue: p.drv.world.NewWaitQueue("kfd event")}
-	ws := make([]waiter, n)
+	ws := call.ws
 	p.evMu.Lock()
+	defer p.evMu.Unlock()
 	if p.ev.closed {
-		p.evMu.Unlock()
-		return unix.EBADF
+		return nil, unix.EBADF
 	}
 	for i := range ws {
-		d := data(i)
+		d := call.data(i)
 		e := p.ev.events[d.EventID]
 		if e == nil {
 			for j := range ws[:i] {
 				ws[j].leave()
 			}
-			p.evMu.Unlock()
-			return unix.EINVAL
+			return nil, unix.EINVAL
 		}
 		w := &ws[i]
 		w.ev, w.wait = e, call
@@ -331,23 +339,28 @@ func (p *process) waitEvents(a *kfd.WaitEventsArgs) error {
 		}
 		e.waiters = append(e.waiters, w)
 	}
-	p.evMu.Unlock()
+	return call, nil
+}
 
-	done := func() bool {
-		p.evMu.Lock()
-		defer p.evMu.Unlock()
-		return waitOver(ws, a.WaitForAll != 0)
-	}
+// over reports whether the call need not sleep any longer.
+func (c *waitCall) over() bool {
+	c.p.evMu.Lock()
+	defer c.p.evMu.Unlock()
+	return waitOver(c.ws, c.args.WaitForAll != 0)
+}
+
+// sleep returns when the call is over, or its time.
+func (c *waitCall) sleep() {
 	timeout := sched.Forever
-	if a.Timeout < 0xfffffffe {
-		timeout = time.Duration(a.Timeout) * time.Millisecond
+	if t := c.args.Timeout; t < 0xfffffffe {
+		timeout = time.Duration(t) * time.Millisecond
 	}
-	if timeout == 0 {
-		done()
-	} else {
-		call.queue.Wait(done, timeout)
-	}
+	c.queue.Wait(c.over, timeout)
+}
 
+// endWait is the rest of WAIT_EVENTS.
+func (p *process) endWait(c *waitCall) error {
+	ws, a := c.ws, c.args
 	p.evMu.Lock()
 	failed := false
 	for i := range ws {
@@ -362,12 +375,12 @@ func (p *process) waitEvents(a *kfd.WaitEventsArgs) error {
 		if w.ready && w.ev != nil {
 			switch w.ev.kind {
 			case kfd.EventMemory:
-				data(i).Memory = w.mem
+				c.data(i).Memory = w.mem
 			case kfd.EventHWException:
-				data(i).SetHW(w.hw)
+				c.data(i).SetHW(w.hw)
 			case kfd.EventSignal:
 				if w.check {
-					data(i).SetSignalAge(w.lastAge)
+					c.data(i).SetSignalAge(w.lastAge)
 				}
 			}
 		}
@@ -381,13 +394,25 @@ func (p *process) waitEvents(a *kfd.WaitEventsArgs) error {
 		a.WaitResult = kfd.WaitResultTimeout
 		return nil
 	}
-	if n > 0 {
-		if err := p.drv.mem.Write(a.EventsPtr, raw); err != nil {
+	if len(ws) > 0 {
+		if err := p.drv.mem.Write(a.EventsPtr, c.raw); err != nil {
 			return err
 		}
 	}
 	a.WaitResult = kfd.WaitResultComplete
 	return nil
+}
+
+// waitEvents is WAIT_EVENTS for a caller that may sleep.
+func (p *process) waitEvents(a *kfd.WaitEventsArgs) error {
+	c, err := p.beginWait(a)
+	if err != nil {
+		return err
+	}
+	if a.Timeout != 0 {
+		c.sleep()
+	}
+	return p.endWait(c)
 }
 
 // waitOver reports whether a call need not sleep any longer: its condition holds, or one of its events is gone.

@@ -242,3 +242,25 @@ func TestMemoryException(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// A caller counts as waiting when Begin has returned: an event that is set then is its own, and a later call that also waits for it gets nothing. Two threads of ROCr do that
+// when a queue goes, with one event for all signals of queues.
+func TestBegunWaitIsWoken(t *testing.T) {
+	r := newRig(t, "mi210")
+	id := r.event(kfd.EventSignal, true)
+	d := &kfd.EventData{EventID: id}
+	a := &kfd.WaitEventsArgs{NumEvents: 1, Timeout: 1000, EventsPtr: uint64(uintptr(unsafe.Pointer(d)))}
+	escape(d)
+	escape(a)
+	rest, err := r.kfd.(Beginner).Begin(uint32(kfd.IocWaitEvents), uintptr(unsafe.Pointer(a)))
+	if rest == nil || err != nil {
+		t.Fatalf("nothing to wait for: %v", err)
+	}
+	must(r, kfd.IocSetEvent, &kfd.EventIDArgs{EventID: id})
+	if _, result, err := r.waitRaw(false, 0, kfd.EventData{EventID: id}); err != nil || result != kfd.WaitResultTimeout {
+		t.Errorf("a later call got the event: %v, %v", result, err)
+	}
+	if err := rest(); err != nil || a.WaitResult != kfd.WaitResultComplete {
+		t.Errorf("the earlier call did not: %v, %v", a.WaitResult, err)
+	}
+}

@@ -74,6 +74,13 @@ func (k *kernel) ring(offset uint64) {
 	}
 }
 
+func (f *file) Begin(request uint32, arg uintptr) (unix.Errno, func() unix.Errno) {
+	if kfd.Request(request).Nr() == kfd.NrWaitEvents {
+		return 0, func() unix.Errno { return f.Ioctl(request, arg) }
+	}
+	return f.Ioctl(request, arg), nil
+}
+
 func (f *file) Ioctl(request uint32, arg uintptr) unix.Errno {
 	var user uaccess.Process
 	write := func(words ...uint32) unix.Errno {
