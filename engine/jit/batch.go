@@ -48,13 +48,16 @@ func (s *streamed) form(e *Engine, f *ir.Func, x []int, group int) *streamForm {
 		}
 	}
 	m := &streamForm{x: slices.Clone(x), group: group}
-	m.ip = e.buildStream(f, m.x, group)
+	m.ip = e.buildStream(f, m.x, group, e.soft)
+	if m.ip != nil && !e.soft {
+		m.ip.makeSoft = func() *installed { return e.buildStream(f, m.x, group, true) }
+	}
 	s.forms = append(s.forms, m)
 	return m
 }
 
 // buildStream compiles the stream form of f; nil when there is none.
-func (e *Engine) buildStream(f *ir.Func, x []int, group int) (ip *installed) {
+func (e *Engine) buildStream(f *ir.Func, x []int, group int, soft bool) (ip *installed) {
 	defer func() {
 		if r := recover(); r != nil {
 			ip = nil
@@ -63,7 +66,7 @@ func (e *Engine) buildStream(f *ir.Func, x []int, group int) (ip *installed) {
 	start := time.Now()
 	t := &e.tools
 	c := compilers.Get().(*compiler)
-	p, err := c.compileStream(f, x, group, Options{Listing: t.Listing, Sample: t.Sampler != nil, AVX2: e.avx2})
+	p, err := c.compileStream(f, x, group, Options{Listing: t.Listing, Sample: t.Sampler != nil, AVX2: e.avx2, Soft: soft})
 	c.f, c.p, c.b = nil, nil, nil
 	compilers.Put(c)
 	if err != nil {
@@ -131,7 +134,12 @@ func (k *Worker) RunBatch(b *engine.Batch) (done int) {
 	}()
 	n := min(b.Groups, max(1, sliceFuel/(b.Waves*m.ip.insts)))
 	run := func(m *streamForm, groups int) bool {
-		x := k.m.stream(b, m.ip, groups)
+		ip, t := k.pick(m.ip)
+		if t != nil && t.going() {
+			groups = min(groups, max(1, trialFuel/(b.Waves*m.ip.insts)))
+		}
+		x := k.m.stream(b, ip, groups)
+		k.ran(m.ip, t, int64(x*m.ip.insts))
 		done += x
 		m.runs.Add(uint64(x))
 		if m != l.wave {
@@ -199,7 +207,7 @@ func (m *machine) stream(b *engine.Batch, p *installed, groups int) int {
 	}
 	*u32(streamWave), *u32(streamWaves), *u32(streamGroup), *u32(streamGroups) = 0, uint32(b.Waves), 0, uint32(groups)
 	for tried, again := -1, 0; ; {
-		if enter(p, w.Base, frame) == retExit {
+		if m.enter(p, p.code.Addr(), w.Base, frame) == retExit {
 			return groups * b.Waves
 		}
 		at := int(*u32(streamGroup))*b.Waves + int(*u32(streamWave))

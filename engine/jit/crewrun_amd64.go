@@ -31,11 +31,12 @@ func (k *Worker) RunCrew(ws []wave.Wave) (i int, exit ir.Exit, arrived uint64) {
 	if first == nil || first.ip.barriers == 0 || k.held != ws[0].Space || len(ws) > 64 {
 		return -1, 0, 0
 	}
-	ip, block := first.ip, first.block
+	base, block := first.ip, first.block
+	ip, t := k.pick(base)
 	for n := range ws {
 		w := &ws[n]
 		x := k.known(w)
-		if x == nil || x.ip != ip {
+		if x == nil || x.ip != base {
 			return -1, 0, 0
 		}
 		w.Spare[crewResume] = uint64(ip.code.Addr() + uintptr(ip.Entry[x.block]))
@@ -52,6 +53,9 @@ func (k *Worker) RunCrew(ws []wave.Wave) (i int, exit ir.Exit, arrived uint64) {
 	*(*uint32)(unsafe.Add(frame, frameLeft)) = uint32(len(ws))
 	*(*uint32)(unsafe.Add(frame, frameWay)) = 0
 	slice := max(sliceFuel/int64(len(ws)), 1000)
+	if t != nil && t.going() {
+		slice = trialFuel
+	}
 	left := &k.crewFuel
 	tlb := uint64(uintptr(unsafe.Pointer(&k.tlb.Entries[0])))
 	for n := range ws {
@@ -84,8 +88,11 @@ func (k *Worker) RunCrew(ws []wave.Wave) (i int, exit ir.Exit, arrived uint64) {
 				w.Exit = uint32(ir.ExitBarrier)
 			}
 		}
-		if ip.quick {
-			k.e.earn(ip, used)
+		if base.quick {
+			k.e.earn(base, used)
+		}
+		if t != nil || k.m.denormals {
+			k.ran(base, t, used)
 		}
 		i = int(w.Spare[crewIndex])
 		switch {
@@ -104,7 +111,7 @@ func (k *Worker) RunCrew(ws []wave.Wave) (i int, exit ir.Exit, arrived uint64) {
 		}
 		n := w.Spare[crewIndex]
 		x := k.known(w)
-		if left[n] == 0 || w.Fuel+left[n] < 0 || x == nil || x.ip != ip {
+		if left[n] == 0 || w.Fuel+left[n] < 0 || x == nil || x.ip != base || t != nil && t.going() {
 			return
 		}
 		if k.tlb.Stale() {

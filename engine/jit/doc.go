@@ -47,7 +47,7 @@
 // mem.Range with the rights. All guards come before the first memory operation, so a wave that does not fit has done nothing and
 // is begun anew in the usual form, which finds the exact fault, mask or page. A wave for which a comparison holds in no
 // lane, and that then ends, is over. Where the work-items of a work-group are in the order of its waves and lanes, guards and
-// addresses are those of the whole group. Loops, LDS, atomics, scratch, barriers, and stores that are not one behind the other have no such form.
+// addresses are those of the whole group, and short code is written out for several of its waves. Loops, LDS, atomics, scratch, barriers, and stores that are not one behind the other have no such form.
 //
 // # Ranges
 //
@@ -69,6 +69,11 @@
 // Waves of a large function start in the interpreter while another goroutine compiles it, at first without the forms that
 // only speed code up; a function that runs for long is compiled again with them (tier.go). Engines and forms can resume
 // what the others began, because state is exact at every exit.
+//
+// # Denormals
+//
+// Code that meets f32 denormals is compiled a second time, in a form that multiplies without the host's assists (denormal.go); which of the
+// two runs is a matter of measured time (assist.go).
 //
 // # Fuel
 //

@@ -37,6 +37,7 @@ type Engine struct {
 
 	tools Tools // immutable once there are workers
 	avx2  bool  // code uses no later vector instructions; immutable
+	soft  bool  // code is always of the soft form; immutable
 }
 
 // New returns a compiling engine; it fails where code cannot be run (no AVX2, no executable memory).
@@ -93,7 +94,7 @@ func (e *Engine) build(f *ir.Func) any {
 		return err
 	}
 	// A listing is of the code that is there in the end.
-	r := e.compile(f, insts(f) >= quickFunc && !e.tools.Listing, 0)
+	r := e.compile(f, Options{Quick: insts(f) >= quickFunc && !e.tools.Listing, Soft: e.soft}, 0)
 	if _, ok := r.(*installed); ok {
 		e.compiled.Add(1)
 	} else {
@@ -104,7 +105,7 @@ func (e *Engine) build(f *ir.Func) any {
 
 // compile makes code for f; the result is an *installed or an error. id is the function's number of a sampler's, or 0 when it has
 // none yet.
-func (e *Engine) compile(f *ir.Func, quick bool, id uint32) (r any) {
+func (e *Engine) compile(f *ir.Func, o Options, id uint32) (r any) {
 	defer func() {
 		if x := recover(); x != nil {
 			r = fmt.Errorf("jit: internal error: %v", x)
@@ -112,7 +113,8 @@ func (e *Engine) compile(f *ir.Func, quick bool, id uint32) (r any) {
 	}()
 	start := time.Now()
 	t := &e.tools
-	p, err := CompileWith(f, Options{Listing: t.Listing, Sample: t.Sampler != nil, AVX2: e.avx2, Quick: quick})
+	o.Listing, o.Sample, o.AVX2 = t.Listing, t.Sampler != nil, e.avx2
+	p, err := CompileWith(f, o)
 	if err != nil {
 		return err
 	}
@@ -127,7 +129,13 @@ func (e *Engine) compile(f *ir.Func, quick bool, id uint32) (r any) {
 			}
 		}
 	}
-	ip.quick, ip.hot = quick, hotTimes*int64(insts(f))
+	ip.quick, ip.hot = o.Quick, hotTimes*int64(insts(f))
+	if !o.Soft && !e.avx2 {
+		ip.makeSoft = func() *installed {
+			s, _ := e.compile(f, Options{Soft: true}, p.ID).(*installed)
+			return s
+		}
+	}
 	e.nanos.Add(uint64(time.Since(start)))
 	if p.ID = id; id == 0 && t.Sampler != nil {
 		// A function without a number is not seen, and that is all.
@@ -162,6 +170,7 @@ type Worker struct {
 
 	recent  [64]recent // by PC
 	batched batched
+	trials  map[*installed]*trial
 	// Of the waves of a crew: fuel beside what is in their headers, and that of the beginning.
 	crewFuel, crewStart [64]int64
 }
@@ -217,8 +226,15 @@ func (k *Worker) Run(w *wave.Wave) (exit ir.Exit) {
 			}
 		}
 		slice := min(left, sliceFuel)
+		ip, t := k.pick(x.ip)
+		if t != nil && t.going() {
+			slice = min(slice, trialFuel)
+		}
 		w.Fuel = slice
-		exit = k.m.execute(w, x.ip, x.block)
+		exit = k.m.execute(w, ip, x.block)
+		if t != nil || k.m.denormals {
+			k.ran(x.ip, t, slice-w.Fuel)
+		}
 		if x.ip.quick {
 			if b := k.e.earn(x.ip, slice-w.Fuel); b != nil {
 				x.ip = b

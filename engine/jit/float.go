@@ -144,6 +144,12 @@ func (c *compiler) floatOp(id ir.ID, v *ir.Value, u int) {
 		}
 	case ir.OpFAdd, ir.OpFSub, ir.OpFMul:
 		inst := floatBinary[v.Op]
+		if v.Op == ir.OpFMul && c.soft(v) {
+			for i := range c.vals[id].comps {
+				r.softFloat(id, v, i, u)
+			}
+			return
+		}
 		if half {
 			x, y := c.fromHalf(v.Args[0], u), c.fromHalf(v.Args[1], u)
 			a.E(inst[0], L, uint8(x), uint8(x), x86.V(y), mod)
@@ -166,7 +172,11 @@ func (c *compiler) floatOp(id ir.ID, v *ir.Value, u int) {
 		}
 	case ir.OpFMA:
 		for i := range c.vals[id].comps {
-			r.fma(id, v, i, u, w, mod)
+			if c.soft(v) {
+				r.softFloat(id, v, i, u)
+			} else {
+				r.fma(id, v, i, u, w, mod)
+			}
 		}
 	case ir.OpFMin, ir.OpFMax:
 		inst := [2]*x86.Inst{x86.VRANGEPS, x86.VRANGEPD}[w]

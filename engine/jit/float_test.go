@@ -105,7 +105,9 @@ func checkFloat(t *testing.T, r *rand.Rand, v ir.Value, n, rounds int, numbers f
 	if err := ir.Verify(f); err != nil {
 		t.Fatal(err)
 	}
-	p, err := Compile(f)
+	o := HostOptions()
+	o.Soft = testSoft
+	p, err := CompileWith(f, o)
 	if err != nil {
 		t.Fatal(err)
 	}

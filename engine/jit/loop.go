@@ -37,7 +37,12 @@ type loopWrite struct {
 }
 
 // loopSpare is how many zmm registers a loop leaves for temporaries and operands.
-const loopSpare = 4
+func (c *compiler) loopSpare() int {
+	if c.m.Soft {
+		return 10
+	}
+	return 4
+}
 
 // findLoop tells whether the planned block can run strip after strip, and how.
 func (c *compiler) findLoop() *loop {
@@ -141,14 +146,14 @@ func (c *compiler) findLoop() *loop {
 		}
 	}
 	p := c.pressure(vec.ops, l)
-	if len(l.carried) == 0 || p+loopSpare > 32 {
+	if len(l.carried) == 0 || p+c.loopSpare() > 32 {
 		return nil
 	}
 	l.u = 1
-	for 2*l.u <= c.strips && 2*l.u*p+loopSpare <= 32 {
+	for 2*l.u <= c.strips && 2*l.u*p+c.loopSpare() <= 32 {
 		l.u *= 2
 	}
-	l.kept = l.kept[:min(len(l.kept), (32-loopSpare)/l.u-p)]
+	l.kept = l.kept[:min(len(l.kept), (32-c.loopSpare())/l.u-p)]
 	taken := 0
 	take := func() int {
 		taken++
@@ -167,7 +172,7 @@ func (c *compiler) findLoop() *loop {
 	// What is left goes to uniform operands.
 	for _, id := range vec.ops {
 		for _, arg := range c.v(id).Args {
-			if arg == ir.NoID || taken+loopSpare >= 32 {
+			if arg == ir.NoID || taken+c.loopSpare() >= 32 {
 				continue
 			}
 			if g := c.v(arg); g.Op != ir.OpSGet || written[g.Imm] || c.comps[c.vals[arg].comps[0]].home < 0 {

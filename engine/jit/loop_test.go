@@ -108,7 +108,7 @@ func testLoop(t *testing.T) {
 	bad, loops := 0, 0
 	for seed := first; seed < first+n; seed++ {
 		f := loopFunc(seed)
-		if p, err := Compile(f); err == nil {
+		if p, err := CompileWith(f, Options{AVX2: hostAVX2, Soft: testSoft}); err == nil {
 			loops += p.loops
 		}
 		if !compare(t, seed, f) {

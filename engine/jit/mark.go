@@ -10,6 +10,7 @@ type Options struct {
 	Listing bool // fill Program.Marks and Program.Listing
 	Sample  bool // code keeps its guest PC in the frame, for a sampler
 	AVX2    bool // use no later vector instructions than AVX2's
+	Soft    bool // f32 multiplications take no longer with denormals (denormal.go)
 	Quick   bool // compile fast: loops and regions have no second form for full EXEC
 }
 

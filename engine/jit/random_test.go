@@ -48,7 +48,7 @@ func compare(t *testing.T, seed uint64, f *ir.Func) bool {
 	if err := ir.Verify(f); err != nil {
 		t.Fatalf("seed %d: bad test: %v", seed, err)
 	}
-	p, err := CompileWith(f, Options{AVX2: hostAVX2, Quick: seed%5 == 4})
+	p, err := CompileWith(f, Options{AVX2: hostAVX2, Soft: testSoft, Quick: seed%5 == 4})
 	if err != nil {
 		t.Fatalf("seed %d: %v", seed, err)
 	}

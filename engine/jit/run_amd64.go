@@ -18,6 +18,7 @@ type installed struct {
 	*Program
 	code rt.Code
 	promotion
+	assists
 }
 
 // install puts p into m.
@@ -31,12 +32,13 @@ func install(m *rt.CodeMemory, p *Program) (*installed, error) {
 
 // machine is what one thread needs to run compiled code.
 type machine struct {
-	frame []byte
-	tlb   *mem.TLB
-	slow  slowPath
-	space *mem.Space  // whose apertures the frame holds
-	tried refilled    // what refill did last
-	crew  []wave.Wave // that run together, or nil
+	frame     []byte
+	tlb       *mem.TLB
+	slow      slowPath
+	space     *mem.Space  // whose apertures the frame holds
+	tried     refilled    // what refill did last
+	crew      []wave.Wave // that run together, or nil
+	denormals bool        // code met some since this was last cleared
 
 	sampler *Sampler // nil without one
 	page    int      // its page for this machine
@@ -195,9 +197,13 @@ func aperture(base uint64) uint64 {
 	return base >> 32
 }
 
-// enter calls a Program's only entry.
-func enter(p *installed, state, frame unsafe.Pointer) uint64 {
-	return rt.Enter(p.code.Addr(), state, frame, 0, p.MXCSR)
+// enter calls code of p.
+func (m *machine) enter(p *installed, at uintptr, state, frame unsafe.Pointer) uint32 {
+	why := rt.Enter(at, state, frame, 0, p.MXCSR)
+	if why&rt.Denormals != 0 {
+		m.denormals = true
+	}
+	return uint32(why)
 }
 
 // execute runs p from block b until it leaves; fuel runs out as w.Fuel says. w.PC and w.Arg are set for the exit.
@@ -230,7 +236,7 @@ func (m *machine) run(w *wave.Wave, p *installed, b int) (*wave.Wave, ir.Exit) {
 	*current = uintptr(w.Base)
 	for {
 		*slow = 0
-		why := rt.Enter(at, w.Base, frame, 0, p.MXCSR)
+		why := m.enter(p, at, w.Base, frame)
 		if *current != uintptr(w.Base) {
 			for i := range m.crew {
 				if uintptr(m.crew[i].Base) == *current {

@@ -31,6 +31,19 @@ func onEach(t *testing.T, f func(*testing.T)) {
 	})
 }
 
+// testSoft makes tests compile the soft form.
+var testSoft bool
+
+// softly runs f on the soft form.
+func softly(t *testing.T, f func(*testing.T)) {
+	if needJIT(t); !wide {
+		t.Skip("this CPU lacks AVX-512")
+	}
+	testSoft = true
+	defer func() { testSoft = false }()
+	f(t)
+}
+
 // fewer is n, or a part of it for AVX2, whose code comes from the same generator.
 func fewer(n uint64) uint64 {
 	if hostAVX2 && wide {

@@ -274,7 +274,7 @@ func streamSeed(t *testing.T, seed uint64) (batched, all int) {
 	if r.IntN(2) == 0 {
 		unit = waves
 	}
-	p, err := c.compileStream(f, []int{streamX}, unit, Options{AVX2: hostAVX2})
+	p, err := c.compileStream(f, []int{streamX}, unit, Options{AVX2: hostAVX2, Soft: testSoft})
 	if err != nil {
 		if os.Getenv("STREAM_SEED") != "" {
 			t.Log(err)

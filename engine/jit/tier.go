@@ -49,7 +49,7 @@ func (e *Engine) earn(ip *installed, n int64) *installed {
 	}
 	if ip.ran.Add(n) >= ip.hot && !ip.started.Swap(true) {
 		go func() {
-			if b, ok := e.compile(ip.Func, false, ip.ID).(*installed); ok {
+			if b, ok := e.compile(ip.Func, Options{}, ip.ID).(*installed); ok {
 				ip.better.Store(b)
 				e.promoted.Add(1)
 			}

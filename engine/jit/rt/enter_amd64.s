@@ -14,7 +14,18 @@ TEXT ·Enter(SB), NOSPLIT, $8-48
 	JNE  special
 	CALL AX
 	VZEROUPPER
+	STMXCSR mxcsr+32(FP)
+	MOVL mxcsr+32(FP), CX
+	ANDL $0x12, CX
+	JNE  denormals
 	MOVQ AX, ret+40(FP)
+	RET
+denormals:
+	SHLQ $32, CX
+	ORQ  CX, AX
+	MOVQ AX, ret+40(FP)
+	MOVL $0x1f80, mxcsr+32(FP)
+	LDMXCSR mxcsr+32(FP)
 	RET
 special:
 	LDMXCSR mxcsr+32(FP)

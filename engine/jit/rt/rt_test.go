@@ -62,8 +62,14 @@ func TestEnterMXCSR(t *testing.T) {
 		a.Ret()
 	})
 	x := math.Float32frombits(1)
-	if got := Enter(c.Addr(), unsafe.Pointer(&x), nil, 0, MXCSRDefault); got != 2 {
+	if got := Enter(c.Addr(), unsafe.Pointer(&x), nil, 0, MXCSRDefault); uint32(got) != 2 || got&Denormals == 0 {
 		t.Errorf("denormal sum %#x", got)
+	}
+	{ // the bits are of one call
+		one := float32(1)
+		if got := Enter(c.Addr(), unsafe.Pointer(&one), nil, 0, MXCSRDefault); got != 0x40000000 {
+			t.Errorf("sum %#x", got)
+		}
 	}
 	if got := Enter(c.Addr(), unsafe.Pointer(&x), nil, 0, MXCSRDefault|MXCSRDAZ|MXCSRFTZ); got != 0 {
 		t.Errorf("flushed sum %#x", got)
