@@ -63,10 +63,11 @@ type API struct {
 	physicals handles[physical]
 	externals handles[external]
 
-	graphs  handles[graph]
-	nodes   handles[node]
-	execs   handles[graphExec]
-	objects handles[userObject]
+	graphs      handles[graph]
+	nodes       handles[node]
+	execs       handles[graphExec]
+	objects     handles[userObject]
+	goneObjects sync.Map // handles of user objects that were destroyed
 
 	captures atomic.Int32  // captures under way
 	threads  atomic.Uint64 // the last Thread.ID

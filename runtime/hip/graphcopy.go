@@ -57,6 +57,26 @@ func (a *API) newCopy1D(dst, src uintptr, n uint64, k Kind) (*copyOp, Error) {
 	return &copyOp{form: copy1D, p: linearParms(dst, src, n, k), dst: uint64(dst), src: uint64(src), rect: clr.Linear(n)}, Success
 }
 
+// checkRanges refuses a copy of a node that goes past memory that the runtime knows, or where the kind says device memory and there is none.
+func (a *API) checkRanges(dst, src uintptr, n uint64, k Kind) Error {
+	inside := func(p uintptr) (known, ok bool) {
+		if m := a.rt.Find(uint64(p)); m != nil {
+			off := uint64(p) - m.Ptr
+			if off >= m.Size {
+				off = uint64(p) - m.Host
+			}
+			return true, n <= m.Size-off
+		}
+		return a.rt.HSA.Find(uint64(p)) != nil, true // a device variable
+	}
+	toDevice, dok := inside(dst)
+	fromDevice, sok := inside(src)
+	if !dok || !sok || !toDevice && (k == HostToDevice || k == DeviceToDevice) || !fromDevice && (k == DeviceToHost || k == DeviceToDevice) {
+		return ErrInvalidValue
+	}
+	return Success
+}
+
 // newCopy3D checks a copy of a box.
 func (a *API) newCopy3D(p *Memcpy3DParms) (*copyOp, Error) {
 	if p == nil {
@@ -120,12 +140,18 @@ func (a *API) GraphAddMemcpy(out *uintptr, g uintptr, deps []uintptr, p *Memcpy3
 // GraphAddMemcpy1D adds a copy of bytes.
 func (a *API) GraphAddMemcpy1D(out *uintptr, g uintptr, deps []uintptr, dst, src uintptr, n uint64, k Kind) Error {
 	o, e := a.newCopy1D(dst, src, n, k)
+	if e == Success {
+		e = a.checkRanges(dst, src, n, k)
+	}
 	return a.addCopy(out, g, deps, o, e)
 }
 
 // GraphAddMemcpySymbol adds a copy to or from a device variable.
 func (a *API) GraphAddMemcpySymbol(t *Thread, out *uintptr, g uintptr, deps []uintptr, to bool, sym, other uintptr, n, off uint64, k Kind) Error {
 	o, e := a.newCopySymbol(t, to, sym, other, n, off, k)
+	if e == Success {
+		e = a.checkRanges(uintptr(o.dst), uintptr(o.src), n, k)
+	}
 	return a.addCopy(out, g, deps, o, e)
 }
 
@@ -208,12 +234,18 @@ func (a *API) MemcpyNodeSetParams(x, h uintptr, exec bool, p *Memcpy3DParms) Err
 // MemcpyNodeSetParams1D is MemcpyNodeSetParams for bytes.
 func (a *API) MemcpyNodeSetParams1D(x, h uintptr, exec bool, dst, src uintptr, n uint64, k Kind) Error {
 	o, e := a.newCopy1D(dst, src, n, k)
+	if e == Success {
+		e = a.checkRanges(dst, src, n, k)
+	}
 	return a.setCopy(x, h, exec, o, e)
 }
 
 // MemcpyNodeSetParamsSymbol is MemcpyNodeSetParams for device variables.
 func (a *API) MemcpyNodeSetParamsSymbol(t *Thread, x, h uintptr, exec, to bool, sym, other uintptr, n, off uint64, k Kind) Error {
 	o, e := a.newCopySymbol(t, to, sym, other, n, off, k)
+	if e == Success {
+		e = a.checkRanges(uintptr(o.dst), uintptr(o.src), n, k)
+	}
 	return a.setCopy(x, h, exec, o, e)
 }
 
@@ -304,5 +336,10 @@ func (a *API) MemsetNodeSetParams(x, h uintptr, exec bool, p *MemsetParams) Erro
 	if e != Success {
 		return e
 	}
-	return setParams(a, x, h, exec, func(*memsetOp) (nodeOp, Error) { return o, Success })
+	return setParams(a, x, h, exec, func(old *memsetOp) (nodeOp, Error) {
+		if exec && (old.p.Height > 1 || p.Height > 1) {
+			return nil, ErrInvalidValue // only a row's fill can be replaced
+		}
+		return o, Success
+	})
 }

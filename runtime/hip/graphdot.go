@@ -14,9 +14,6 @@ var nodeNames = map[NodeType]string{NodeKernel: "KERNEL", NodeMemcpy: "MEMCPY", 
 
 // GraphDebugDot writes a graph to a file in the language of Graphviz.
 func (a *API) GraphDebugDot(gh uintptr, path string, flags uint32) Error {
-	if path == "" {
-		return ErrInvalidValue
-	}
 	a.graphMu.Lock()
 	g := a.graphs.get(gh)
 	if g == nil {
@@ -79,6 +76,7 @@ func (n *node) label(verbose bool) string {
 			s += fmt.Sprintf("\ngrid %d %d %d, block %d %d %d, shared %d", o.grid.X, o.grid.Y, o.grid.Z, l.Block.X, l.Block.Y, l.Block.Z, l.SharedMem)
 		}
 	case *copyOp:
+		s += "\n" + o.direction()
 		if verbose {
 			s += fmt.Sprintf("\n%#x <- %#x\n%d x %d x %d", o.dst, o.src, o.rect.Width, o.rect.Height, o.rect.Depth)
 		}
@@ -96,4 +94,19 @@ func (n *node) label(verbose bool) string {
 		}
 	}
 	return s
+}
+
+// direction names the sides of a copy: H for the host, D for a device, A for an array.
+func (o *copyOp) direction() string {
+	sides, ok := map[Kind][2]string{HostToHost: {"H", "H"}, HostToDevice: {"H", "D"}, DeviceToHost: {"D", "H"}, DeviceToDevice: {"D", "D"}}[o.p.Kind]
+	if !ok {
+		return "Default"
+	}
+	if o.p.SrcArray != 0 {
+		sides[0] = "A"
+	}
+	if o.p.DstArray != 0 {
+		sides[1] = "A"
+	}
+	return sides[0] + "to" + sides[1]
 }

@@ -24,6 +24,7 @@ const maxLanes = 4
 type graphExec struct {
 	handle uintptr
 	g      *graph
+	source *graph // of which g is a copy
 	flags  uint64
 	byID   map[uint64]*node // guarded by API.graphMu
 
@@ -70,7 +71,7 @@ func (a *API) graphInstantiate(gh uintptr, flags uint64) (*graphExec, Error) {
 		return nil, ErrInvalidValue
 	}
 	g.instances++
-	x := &graphExec{g: a.cloneLocked(g), flags: flags, byID: map[uint64]*node{}}
+	x := &graphExec{g: a.cloneLocked(g), source: g, flags: flags, byID: map[uint64]*node{}}
 	x.index(x.g)
 	x.plan(a)
 	x.handle = a.execs.add(x)
@@ -99,8 +100,27 @@ func (x *graphExec) index(g *graph) {
 	}
 }
 
-// twin finds the copy of a node of the graph that was instantiated.
-func (x *graphExec) twin(id uint64) *node { return x.byID[id] }
+// twin finds the copy of a node of the graph that was instantiated, or of a graph inside it; nil for a node of another graph, a clone of it included. API.graphMu
+// is held.
+func (x *graphExec) twin(n *node) *node {
+	if !x.source.contains(n.g) {
+		return nil
+	}
+	return x.byID[n.id]
+}
+
+// contains reports whether h is the graph, or is inside one of its nodes.
+func (g *graph) contains(h *graph) bool {
+	if g == h {
+		return true
+	}
+	for _, n := range g.nodes {
+		if c, ok := n.op.(*childOp); ok && c.g.contains(h) {
+			return true
+		}
+	}
+	return false
+}
 
 // GraphInstantiate is hipGraphInstantiate in all its forms.
 func (a *API) GraphInstantiate(out *uintptr, gh uintptr, flags uint64) Error {
@@ -576,7 +596,7 @@ func (a *API) ExecNodeEnable(xh, h uintptr, set bool, on *uint32) Error {
 	if x == nil || orig == nil || on == nil {
 		return ErrInvalidValue
 	}
-	n := x.twin(orig.id)
+	n := x.twin(orig)
 	if n == nil {
 		return ErrInvalidValue
 	}

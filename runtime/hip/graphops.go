@@ -125,7 +125,7 @@ func (a *API) GraphAddEventWait(out *uintptr, g uintptr, deps []uintptr, ev uint
 func (a *API) GraphAddChild(out *uintptr, gh uintptr, deps []uintptr, child uintptr) Error {
 	a.graphMu.Lock()
 	c := a.graphs.get(child)
-	if c == nil || a.graphs.get(gh) == nil || child == gh {
+	if c == nil || a.graphs.get(gh) == nil {
 		a.graphMu.Unlock()
 		return ErrInvalidValue
 	}
@@ -155,7 +155,7 @@ func nodeOf[T nodeOp](a *API, h uintptr) (n *node, op T, ok bool) {
 // execNodeOf returns the copy of a node in an executable graph, if its operation is of type T.
 func execNodeOf[T nodeOp](a *API, x *graphExec, h uintptr) (n *node, op T, ok bool) {
 	if orig := a.nodes.get(h); orig != nil && x != nil {
-		if n = x.twin(orig.id); n != nil {
+		if n = x.twin(orig); n != nil {
 			op, ok = n.op.(T)
 		}
 	}
@@ -470,7 +470,7 @@ func (a *API) KernelNodeSetAttribute(h uintptr, attr int32, v uintptr) Error {
 		if attr == attrAccessWindow {
 			// base pointer, two properties and a ratio from 0 to 1 between them, bytes
 			w, ok := load[accessWindow](v)
-			if !ok || w.Hit < 0 || w.Hit > 2 || w.Miss < 0 || w.Miss > 1 || !(w.Ratio >= 0 && w.Ratio <= 1) {
+			if !ok || w.Hit < 0 || w.Hit > 2 || w.Miss < 0 || w.Miss > 1 || !(w.Ratio >= 0 && w.Ratio <= 1) || w.Size > 0 { // no device has room for a window
 				return ErrInvalidValue
 			}
 			o.window = w

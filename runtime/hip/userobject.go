@@ -17,7 +17,7 @@ const (
 
 // UserObjectCreate is hipUserObjectCreate; free is the program's destructor.
 func (a *API) UserObjectCreate(out *uintptr, ptr uintptr, free func(uintptr), refs, flags uint32) Error {
-	if out == nil || ptr == 0 || free == nil || refs == 0 || refs > 1<<31-1 || flags != userObjectNoDestructorSync {
+	if out == nil || free == nil || refs == 0 || refs > 1<<31-1 || flags != userObjectNoDestructorSync {
 		return ErrInvalidValue
 	}
 	o := &userObject{ptr: ptr, free: free, refs: int(refs)}
@@ -35,15 +35,27 @@ func (a *API) releaseObject(o *userObject, n int) {
 	last := o.refs <= 0
 	a.graphMu.Unlock()
 	if last && a.objects.remove(o.handle) != nil {
+		a.goneObjects.Store(o.handle, true)
 		o.free(o.ptr)
 	}
 }
 
+// goneObject is the answer for a handle of no user object: one that was destroyed is taken, and nothing happens, as in AMD's runtime.
+func (a *API) goneObject(h uintptr) Error {
+	if _, was := a.goneObjects.Load(h); was {
+		return Success
+	}
+	return ErrInvalidValue
+}
+
 // UserObjectRetain adds references of the program.
 func (a *API) UserObjectRetain(h uintptr, n uint32) Error {
-	o := a.objects.get(h)
-	if o == nil || n == 0 || n > 1<<31-1 {
+	if n == 0 || n > 1<<31-1 {
 		return ErrInvalidValue
+	}
+	o := a.objects.get(h)
+	if o == nil {
+		return a.goneObject(h)
 	}
 	a.graphMu.Lock()
 	a.retainObject(o, int(n))
@@ -53,9 +65,12 @@ func (a *API) UserObjectRetain(h uintptr, n uint32) Error {
 
 // UserObjectRelease takes references of the program away.
 func (a *API) UserObjectRelease(h uintptr, n uint32) Error {
-	o := a.objects.get(h)
-	if o == nil || n == 0 || n > 1<<31-1 {
+	if n == 0 || n > 1<<31-1 {
 		return ErrInvalidValue
+	}
+	o := a.objects.get(h)
+	if o == nil {
+		return a.goneObject(h)
 	}
 	a.releaseObject(o, int(n))
 	return Success
@@ -63,15 +78,18 @@ func (a *API) UserObjectRelease(h uintptr, n uint32) Error {
 
 // GraphRetainUserObject gives a graph references, new ones or, with the flag, the program's.
 func (a *API) GraphRetainUserObject(gh, h uintptr, n, flags uint32) Error {
-	o := a.objects.get(h)
-	if o == nil || n == 0 || n > 1<<31-1 || flags&^userObjectMove != 0 {
+	if n == 0 || n > 1<<31-1 || flags&^userObjectMove != 0 {
 		return ErrInvalidValue
 	}
+	o := a.objects.get(h)
 	a.graphMu.Lock()
 	defer a.graphMu.Unlock()
 	g := a.graphs.get(gh)
 	if g == nil {
 		return ErrInvalidValue
+	}
+	if o == nil {
+		return a.goneObject(h)
 	}
 	if flags&userObjectMove == 0 {
 		a.retainObject(o, int(n))
@@ -83,19 +101,31 @@ func (a *API) GraphRetainUserObject(gh, h uintptr, n, flags uint32) Error {
 	return Success
 }
 
-// GraphReleaseUserObject takes references of a graph away.
+// GraphReleaseUserObject takes references of a graph away: all that it has, if it has fewer.
 func (a *API) GraphReleaseUserObject(gh, h uintptr, n uint32) Error {
+	if n == 0 || n > 1<<31-1 {
+		return ErrInvalidValue
+	}
 	o := a.objects.get(h)
 	a.graphMu.Lock()
 	g := a.graphs.get(gh)
-	if o == nil || g == nil || n == 0 || g.objects[o] < int(n) {
+	if g == nil {
 		a.graphMu.Unlock()
 		return ErrInvalidValue
 	}
-	if g.objects[o] -= int(n); g.objects[o] == 0 {
+	if o == nil {
+		a.graphMu.Unlock()
+		return a.goneObject(h)
+	}
+	take := min(g.objects[o], int(n))
+	if take == 0 {
+		a.graphMu.Unlock()
+		return Success
+	}
+	if g.objects[o] -= take; g.objects[o] == 0 {
 		delete(g.objects, o)
 	}
 	a.graphMu.Unlock()
-	a.releaseObject(o, int(n))
+	a.releaseObject(o, take)
 	return Success
 }
