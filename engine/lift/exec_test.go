@@ -82,7 +82,17 @@ const (
 	gdsSize   = 0x1000
 )
 
-var eng engine.Engine = interp.New()
+// eng runs the tests: the interpreter, or the compiler when PUMICE_TEST_ENGINE is jit.
+var eng = func() engine.Engine {
+	if os.Getenv("PUMICE_TEST_ENGINE") == "jit" {
+		e, err := jit.New()
+		if err != nil {
+			panic(err)
+		}
+		return e
+	}
+	return interp.New()
+}()
 
 func newMachine(t testing.TB, cpu string, lanes int) *machine {
 	a := newArena(t, 0x140000)
