@@ -221,11 +221,10 @@ func hsa_amd_coherency_get_type(agent uint64, out *int32) int32 {
 	if out == nil {
 		return badArg
 	}
-	*out = 1 // not coherent, as ROCr begins
 	if v, set := coherency.Load(a); set {
-		*out = v.(int32)
+		return give(out, v.(int32))
 	}
-	return ok
+	return give(out, 1) // not coherent, as ROCr begins
 }
 
 //export hsa_amd_agent_iterate_memory_pools

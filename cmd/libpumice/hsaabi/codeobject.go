@@ -13,6 +13,7 @@ import (
 	"unsafe"
 
 	"github.com/pumice-gpu/pumice/abi/codeobj"
+	"github.com/pumice-gpu/pumice/cmd/libpumice/caller"
 	"github.com/pumice-gpu/pumice/runtime/hsa"
 )
 
@@ -52,10 +53,14 @@ func hsa_code_object_deserialize(p unsafe.Pointer, n uint64, options *C.char, ou
 	if rt() == nil {
 		return notInit
 	}
-	if p == nil || n == 0 || n > 1<<40 || out == nil {
+	if p == nil || n == 0 || n > 1<<30 || out == nil {
 		return badArg
 	}
-	o, err := codeobj.Open(append([]byte(nil), unsafe.Slice((*byte)(p), n)...))
+	b := make([]byte, n)
+	if !caller.Load(unsafe.Pointer(&b[0]), uintptr(p), uintptr(n)) {
+		return badArg
+	}
+	o, err := codeobj.Open(b)
 	if err != nil {
 		return int32(hsa.StatusInvalidCodeObject)
 	}
@@ -76,8 +81,7 @@ func hsa_code_object_deserialize(p unsafe.Pointer, n uint64, options *C.char, ou
 			add(&codeSymbol{name: s.Name, size: s.Size})
 		}
 	}
-	*out = codeObjects.of(c)
-	return ok
+	return give(out, codeObjects.of(c))
 }
 
 //export hsa_code_object_serialize
@@ -97,9 +101,13 @@ func hsa_code_object_serialize(h uint64, alloc unsafe.Pointer, data uint64, opti
 	if p == nil {
 		return int32(hsa.StatusOutOfResources)
 	}
-	copy(unsafe.Slice((*byte)(p), len(b)), b)
-	*out, *size = p, uint64(len(b))
-	return ok
+	if st := putBytes(uintptr(p), b); st != ok {
+		return st
+	}
+	if st := give(out, p); st != ok {
+		return st
+	}
+	return give(size, uint64(len(b)))
 }
 
 //export hsa_code_object_destroy
@@ -150,11 +158,10 @@ func hsa_code_object_get_symbol(h uint64, name *C.char, out *uint64) int32 {
 	if name == nil || out == nil {
 		return badArg
 	}
-	n := C.GoString(name)
+	n := text(name)
 	for _, n := range [...]string{n, n + ".kd"} {
 		if s, found := c.symbols[n]; found {
-			*out = s
-			return ok
+			return give(out, s)
 		}
 	}
 	return int32(hsa.StatusInvalidSymbolName)

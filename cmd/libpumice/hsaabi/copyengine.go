@@ -80,7 +80,9 @@ func hsa_amd_memory_copy_engine_status(dst, src uint64, out *uint32) int32 {
 			mask |= 1 << i
 		}
 	}
-	*out = mask
+	if st := give(out, mask); st != ok {
+		return st
+	}
 	if mask == 0 {
 		return int32(hsa.StatusOutOfResources)
 	}
@@ -100,6 +102,5 @@ func hsa_amd_memory_get_preferred_copy_engine(dst, src uint64, out *uint32) int3
 	if out == nil {
 		return badArg
 	}
-	*out = 0
-	return ok
+	return give(out, 0)
 }

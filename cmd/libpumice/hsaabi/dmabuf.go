@@ -5,6 +5,7 @@ import "C"
 import (
 	"golang.org/x/sys/unix"
 
+	"github.com/pumice-gpu/pumice/cmd/libpumice/caller"
 	"github.com/pumice-gpu/pumice/runtime/hsa"
 )
 
@@ -41,8 +42,10 @@ func hsa_amd_portable_export_dmabuf_v2(p uintptr, size uint64, fd *int32, off *u
 	if err != nil {
 		return code(err)
 	}
-	*fd, *off = int32(n), m.Offset()+uint64(p)-m.Addr
-	return ok
+	if st := give(fd, int32(n)); st != ok {
+		return st
+	}
+	return give(off, m.Offset()+uint64(p)-m.Addr)
 }
 
 //export hsa_amd_portable_close_dmabuf
@@ -75,14 +78,12 @@ func hsa_amd_interop_map_buffer(n uint32, list *uint64, fd int32, flags uint32, 
 		}
 		return failure
 	}
-	*size, *out = m.Size, uintptr(m.Addr)
-	if metaSize != nil {
-		*metaSize = 0
+	caller.Put(metaSize, 0)
+	caller.Put(meta, 0)
+	if st := give(size, m.Size); st != ok {
+		return st
 	}
-	if meta != nil {
-		*meta = 0
-	}
-	return ok
+	return give(out, uintptr(m.Addr))
 }
 
 //export hsa_amd_interop_unmap_buffer

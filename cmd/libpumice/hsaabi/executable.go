@@ -27,8 +27,7 @@ func hsa_code_object_reader_create_from_memory(p unsafe.Pointer, n uint64, out *
 	if p == nil || n == 0 || n > 1<<40 || out == nil {
 		return badArg
 	}
-	*out = readers.of(&reader{unsafe.Slice((*byte)(p), n)})
-	return ok
+	return give(out, readers.of(&reader{unsafe.Slice((*byte)(p), n)}))
 }
 
 //export hsa_code_object_reader_destroy
@@ -66,8 +65,7 @@ func hsa_code_object_reader_create_from_file(fd int32, out *uint64) int32 {
 	if err != nil || int64(len(b)) != st.Size {
 		return int32(hsa.StatusInvalidFile)
 	}
-	*out = readers.of(&reader{b})
-	return ok
+	return give(out, readers.of(&reader{b}))
 }
 
 //export hsa_executable_create_alt
@@ -79,8 +77,7 @@ func hsa_executable_create_alt(profile, rounding int32, options *C.char, out *ui
 	if out == nil {
 		return badArg
 	}
-	*out = executables.of(r.NewExecutable())
-	return ok
+	return give(out, executables.of(r.NewExecutable()))
 }
 
 //export hsa_executable_create
@@ -111,7 +108,7 @@ func hsa_executable_agent_global_variable_define(exe, agent uint64, name *C.char
 	if name == nil {
 		return badArg
 	}
-	return code(e.Define(a, C.GoString(name), uint64(addr)))
+	return code(e.Define(a, text(name), uint64(addr)))
 }
 
 //export hsa_executable_freeze
@@ -142,7 +139,7 @@ func loadCode(exe, agent uint64, b []byte, out *uint64) int32 {
 		return code(err)
 	}
 	if out != nil {
-		*out = loaded.of(c)
+		return give(out, loaded.of(c))
 	}
 	return ok
 }
@@ -178,7 +175,7 @@ func hsa_executable_global_variable_define(exe uint64, name *C.char, addr uintpt
 		return badArg
 	}
 	for _, a := range r.GPUs() {
-		if err := e.Define(a, C.GoString(name), uint64(addr)); err != nil {
+		if err := e.Define(a, text(name), uint64(addr)); err != nil {
 			return code(err)
 		}
 	}
@@ -223,8 +220,7 @@ func hsa_executable_validate_alt(exe uint64, options *C.char, out *uint32) int32
 	if out == nil {
 		return badArg
 	}
-	*out = 0
-	return ok
+	return give(out, 0)
 }
 
 //export hsa_executable_validate
@@ -290,15 +286,14 @@ func hsa_executable_get_symbol_by_name(exe uint64, name *C.char, agent *uint64, 
 	if a == nil {
 		return int32(hsa.StatusInvalidAgent)
 	}
-	n := C.GoString(name)
+	n := text(name)
 	s, err := e.Kernel(a, n)
 	if err != nil {
 		if s, err = e.Variable(a, n); err != nil {
 			return int32(hsa.StatusInvalidSymbolName)
 		}
 	}
-	*out = symbolHandle(e, s)
-	return ok
+	return give(out, symbolHandle(e, s))
 }
 
 // Symbols have no module, and kernels one call convention.
@@ -394,8 +389,7 @@ func symbolInfo(name string, k *codeobj.KernelInfo, size uint64, attr int32, p u
 	case 1:
 		return put(p, uint32(len(name)))
 	case 2:
-		copy(unsafe.Slice((*byte)(ptr(uint64(p))), len(name)), name)
-		return ok
+		return putBytes(p, []byte(name))
 	case 3:
 		return put(p, uint32(0))
 	case 4:

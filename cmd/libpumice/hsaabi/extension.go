@@ -2,7 +2,10 @@ package hsaabi
 
 import "C"
 
-import "github.com/pumice-gpu/pumice/runtime/hsa"
+import (
+	"github.com/pumice-gpu/pumice/cmd/libpumice/caller"
+	"github.com/pumice-gpu/pumice/runtime/hsa"
+)
 
 var extensionNames = map[uint16]string{
 	0: "HSA_EXTENSION_FINALIZER", extensionImages: "HSA_EXTENSION_IMAGES", 2: "HSA_EXTENSION_PERFORMANCE_COUNTERS", 3: "HSA_EXTENSION_PROFILING_EVENTS",
@@ -18,8 +21,7 @@ func hsa_extension_get_name(ext uint16, out **C.char) int32 {
 	if !known || out == nil {
 		return badArg
 	}
-	*out = static(n)
-	return ok
+	return give(out, static(n))
 }
 
 //export hsa_system_major_extension_supported
@@ -30,11 +32,13 @@ func hsa_system_major_extension_supported(ext, major uint16, minor *uint16, out 
 	if minor == nil || out == nil {
 		return badArg
 	}
-	st := hsa_system_extension_supported(ext, major, 0, out)
-	if st == ok && *out {
-		*minor = 0
+	if st := hsa_system_extension_supported(ext, major, 0, out); st != ok {
+		return st
 	}
-	return st
+	if there, _ := caller.Get(out); there {
+		return give(minor, 0)
+	}
+	return ok
 }
 
 //export hsa_agent_major_extension_supported
@@ -49,11 +53,10 @@ func hsa_agent_major_extension_supported(ext uint16, agent uint64, major uint16,
 	if a == nil {
 		return int32(hsa.StatusInvalidAgent)
 	}
-	*out = false
 	if a.IsGPU() {
 		return hsa_system_major_extension_supported(ext, major, minor, out)
 	}
-	return ok
+	return give(out, false)
 }
 
 // The sizes of the tables of version 1.0.

@@ -3,11 +3,9 @@ package hsaabi
 import "C"
 
 import (
-	"sync"
-	"unsafe"
-
 	"github.com/pumice-gpu/pumice/abi/aql"
 	"github.com/pumice-gpu/pumice/runtime/hsa"
+	"sync"
 )
 
 // signalGroup is a list of signals to wait for together.
@@ -23,14 +21,17 @@ func hsa_signal_group_create(n uint32, list *uint64, consumers uint32, agentList
 	if n == 0 || list == nil || consumers > 0 && agentList == nil || out == nil {
 		return badArg
 	}
-	g := &signalGroup{append([]uint64(nil), unsafe.Slice(list, n)...)}
+	handles, good := given(list, n)
+	if !good {
+		return badArg
+	}
+	g := &signalGroup{handles}
 	for _, h := range g.signals {
 		if signal(h) == nil {
 			return int32(hsa.StatusInvalidSignal)
 		}
 	}
-	*out = signalGroups.of(g)
-	return ok
+	return give(out, signalGroups.of(g))
 }
 
 //export hsa_signal_group_destroy
@@ -62,16 +63,19 @@ func hsa_signal_group_wait_any(h uint64, conds *int32, values *int64, hint int32
 	if !good {
 		return int32(hsa.StatusInvalidSignal)
 	}
-	cs := make([]aql.Condition, n)
-	for i, c := range unsafe.Slice(conds, n) {
-		cs[i] = aql.Condition(c)
+	cs, good1 := conditions(conds, uint32(n))
+	vs, good2 := given(values, uint32(n))
+	if !good1 || !good2 {
+		return badArg
 	}
-	i, v := hsa.WaitAny(ss, cs, unsafe.Slice(values, n), hsa.Forever)
+	i, v := hsa.WaitAny(ss, cs, vs, hsa.Forever)
 	if i < 0 {
 		return failure
 	}
-	*which, *value = g.signals[i], v
-	return ok
+	if st := give(which, g.signals[i]); st != ok {
+		return st
+	}
+	return give(value, v)
 }
 
 // softQueues are the queues of programs that process packets themselves, by address.
@@ -95,6 +99,5 @@ func hsa_soft_queue_create(region uint64, size uint32, typ int32, features uint3
 		return code(err)
 	}
 	softQueues.Store(uintptr(q.Addr()), q)
-	*out = uintptr(q.Addr())
-	return ok
+	return give(out, uintptr(q.Addr()))
 }

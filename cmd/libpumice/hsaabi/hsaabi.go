@@ -39,6 +39,7 @@ import (
 	"unsafe"
 
 	"github.com/pumice-gpu/pumice/abi/aql"
+	"github.com/pumice-gpu/pumice/cmd/libpumice/caller"
 	"github.com/pumice-gpu/pumice/internal/bigstack"
 	"github.com/pumice-gpu/pumice/runtime/hsa"
 )
@@ -103,16 +104,48 @@ func code(err error) int32 { return int32(hsa.StatusOf(err)) }
 
 func ptr(a uint64) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&a)) }
 
-// Stores through the void pointers of the get_info functions.
-func put[T any](p uintptr, v T) int32 {
-	*(*T)(ptr(uint64(p))) = v
+// Memory of the program is reached through package caller, which says why. Bad addresses are bad arguments.
+
+// put stores through the void pointers of the get_info functions.
+func put[T any](p uintptr, v T) int32 { return give((*T)(ptr(uint64(p))), v) }
+
+// give stores a result.
+func give[T any](p *T, v T) int32 {
+	if !caller.Put(p, v) {
+		return badArg
+	}
 	return ok
 }
 
+// given copies a list of n values; good is false where there are none.
+func given[T any, N uint32 | uint64](p *T, n N) (list []T, good bool) {
+	const most = 1 << 20
+	if n == 0 {
+		return nil, true
+	}
+	if p == nil || n > most {
+		return nil, false
+	}
+	list = make([]T, n)
+	return list, caller.Load(unsafe.Pointer(&list[0]), uintptr(unsafe.Pointer(p)), uintptr(n)*unsafe.Sizeof(list[0]))
+}
+
+// text is a string of the program's, "" where there is none.
+func text(p *C.char) string {
+	s, _ := caller.Text(uintptr(unsafe.Pointer(p)))
+	return s
+}
+
 func putText(p uintptr, s string, n int) int32 {
-	b := unsafe.Slice((*byte)(ptr(uint64(p))), n)
-	clear(b)
+	b := make([]byte, n)
 	copy(b[:n-1], s)
+	return putBytes(p, b)
+}
+
+func putBytes(p uintptr, b []byte) int32 {
+	if len(b) > 0 && !caller.Store(p, unsafe.Pointer(&b[0]), uintptr(len(b))) {
+		return badArg
+	}
 	return ok
 }
 
@@ -182,8 +215,7 @@ func hsa_status_string(status int32, out **C.char) int32 {
 	if !known || out == nil {
 		return badArg
 	}
-	*out = static(t)
-	return ok
+	return give(out, static(t))
 }
 
 var epoch = time.Now()
@@ -254,8 +286,7 @@ func hsa_system_extension_supported(ext, major, minor uint16, out *bool) int32 {
 	if out == nil {
 		return badArg
 	}
-	*out = (ext == extensionLoader || ext == extensionImages) && major == 1 && minor == 0
-	return ok
+	return give(out, (ext == extensionLoader || ext == extensionImages) && major == 1 && minor == 0)
 }
 
 //export hsa_agent_extension_supported
@@ -298,8 +329,7 @@ func pumice_loader_query_host_address(dev unsafe.Pointer, out *unsafe.Pointer) i
 	if !found {
 		return badArg
 	}
-	*out = unsafe.Pointer(&b[0]) // the object's bytes are the program's own, given to a reader
-	return ok
+	return give(out, unsafe.Pointer(&b[0])) // the object's bytes are the program's own, given to a reader
 }
 
 //export pumice_loader_query_segment_descriptors

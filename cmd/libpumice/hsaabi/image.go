@@ -26,6 +26,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/pumice-gpu/pumice/cmd/libpumice/caller"
 	"github.com/pumice-gpu/pumice/engine/image"
 	"github.com/pumice-gpu/pumice/runtime/hsa"
 )
@@ -120,16 +121,19 @@ func hsa_ext_image_get_capability_with_layout(agent uint64, geometry uint32, for
 	if format == 0 || out == nil || layout > 1 || hsa.ImageGeometry(geometry) > dimensionLast {
 		return badArg
 	}
-	f := *(*[2]uint32)(ptr(uint64(format)))
+	f, good := caller.Get((*[2]uint32)(ptr(uint64(format))))
+	if !good {
+		return badArg
+	}
 	r, w := a.ImageSupported(&hsa.ImageDesc{Geometry: hsa.ImageGeometry(geometry), Type: hsa.ChannelType(f[0]), Order: hsa.ChannelOrder(f[1])})
-	*out = 0
+	var can uint32
 	if r {
-		*out |= canRead | sameLayout
+		can |= canRead | sameLayout
 	}
 	if w {
-		*out |= canWrite | canBoth
+		can |= canWrite | canBoth
 	}
-	return ok
+	return give(out, can)
 }
 
 //export hsa_ext_image_data_get_info
@@ -173,7 +177,11 @@ func hsa_ext_image_create_with_layout(agent uint64, d, data uintptr, access, lay
 	if d == 0 || data == 0 || out == nil || access < 1 || access > 3 {
 		return badArg
 	}
-	x := &imageObject{agent: a, data: uint64(data), desc: *(*imageDescriptor)(ptr(uint64(d))).desc()}
+	desc, good := caller.Get((*imageDescriptor)(ptr(uint64(d))))
+	if !good {
+		return badArg
+	}
+	x := &imageObject{agent: a, data: uint64(data), desc: *desc.desc()}
 	var err error
 	if x.layout, err = a.LayoutImage(&x.desc, row, slice); err != nil {
 		return code(err)
@@ -187,8 +195,7 @@ func hsa_ext_image_create_with_layout(agent uint64, d, data uintptr, access, lay
 	}
 	*(*[hsa.ImageWords]uint32)(ptr(s)) = x.words
 	images.Store(s, x)
-	*out = s
-	return ok
+	return give(out, s)
 }
 
 //export hsa_ext_image_destroy
@@ -261,8 +268,7 @@ func newSampler(a *hsa.Agent, coordinates, filter uint32, modes [3]hsa.AddressMo
 	}
 	*(*[hsa.SamplerWords]uint32)(ptr(s)) = words
 	samplers.Store(s, true)
-	*out = s
-	return ok
+	return give(out, s)
 }
 
 // hsa_ext_sampler_create_v2 is that of ROCr 6.4: an addressing mode for each dimension.
@@ -338,19 +344,32 @@ func (x *imageObject) rows(r *region, f func(at, n, row, slice uint64) int32) in
 	return ok
 }
 
-// imageArgs checks what the functions that move image data have in common.
-func imageArgs(agent, h uint64, r uintptr) (*imageObject, *region, int32) {
+// imageOf is an image by its handle.
+func imageOf(agent, h uint64) (*imageObject, int32) {
 	if rt() == nil {
-		return nil, nil, notInit
+		return nil, notInit
 	}
 	if agents.get(agent) == nil {
-		return nil, nil, int32(hsa.StatusInvalidAgent)
+		return nil, int32(hsa.StatusInvalidAgent)
 	}
 	v, found := images.Load(h)
-	if !found || r == 0 {
+	if !found {
+		return nil, badArg
+	}
+	return v.(*imageObject), ok
+}
+
+// imageArgs checks what the functions that move image data have in common.
+func imageArgs(agent, h uint64, r uintptr) (*imageObject, *region, int32) {
+	x, st := imageOf(agent, h)
+	if st != ok {
+		return nil, nil, st
+	}
+	at, good := caller.Get((*region)(ptr(uint64(r))))
+	if !good {
 		return nil, nil, badArg
 	}
-	return v.(*imageObject), (*region)(ptr(uint64(r))), ok
+	return x, &at, ok
 }
 
 // linear moves between an image and memory with pitches; a pitch of 0 is the region's own size.
@@ -391,13 +410,18 @@ func hsa_ext_image_copy(agent, src uint64, srcAt uintptr, dst uint64, dstAt, ext
 	if srcAt == 0 || dstAt == 0 || extent == 0 {
 		return badArg
 	}
-	e := *(*dim3)(ptr(uint64(extent)))
-	from, to := region{*(*dim3)(ptr(uint64(srcAt))), e}, region{*(*dim3)(ptr(uint64(dstAt))), e}
-	s, _, status := imageArgs(agent, src, srcAt)
+	e, good1 := caller.Get((*dim3)(ptr(uint64(extent))))
+	f, good2 := caller.Get((*dim3)(ptr(uint64(srcAt))))
+	g, good3 := caller.Get((*dim3)(ptr(uint64(dstAt))))
+	if !good1 || !good2 || !good3 {
+		return badArg
+	}
+	from, to := region{f, e}, region{g, e}
+	s, status := imageOf(agent, src)
 	if status != ok {
 		return status
 	}
-	d, _, status := imageArgs(agent, dst, dstAt)
+	d, status := imageOf(agent, dst)
 	if status != ok {
 		return status
 	}
@@ -428,7 +452,10 @@ func hsa_ext_image_clear(agent, h uint64, value, rg uintptr) int32 {
 		return badArg
 	}
 	gen, pitched := x.agent.ImageGeneration()
-	v := *(*[4]uint32)(ptr(uint64(value)))
+	v, good := caller.Get((*[4]uint32)(ptr(uint64(value))))
+	if !good {
+		return badArg
+	}
 	texel := make([]byte, x.layout.TexelSize)
 	if x.desc.Geometry == hsa.ImageBuffer {
 		b, err := image.ParseBuffer(gen, x.words[3], false, 0)

@@ -3,6 +3,7 @@ package hsaabi
 import "C"
 
 import (
+	"github.com/pumice-gpu/pumice/cmd/libpumice/caller"
 	"github.com/pumice-gpu/pumice/runtime/hsa"
 )
 
@@ -39,7 +40,11 @@ func hsa_amd_ipc_memory_attach(handle uintptr, size uint64, n uint32, list *uint
 	if n == 0 {
 		as = r.GPUs()
 	}
-	m, err := r.Attach(*(*hsa.SharedHandle)(ptr(uint64(handle))), as...)
+	shared, good := caller.Get((*hsa.SharedHandle)(ptr(uint64(handle))))
+	if !good {
+		return badArg
+	}
+	m, err := r.Attach(shared, as...)
 	if err != nil {
 		return code(err)
 	}
@@ -47,8 +52,7 @@ func hsa_amd_ipc_memory_attach(handle uintptr, size uint64, n uint32, list *uint
 		_ = r.Free(m)
 		return badArg
 	}
-	*out = uintptr(m.Addr)
-	return ok
+	return give(out, uintptr(m.Addr))
 }
 
 //export hsa_amd_ipc_memory_detach
@@ -93,10 +97,13 @@ func hsa_amd_ipc_signal_attach(handle uintptr, out *uint64) int32 {
 	if handle == 0 || out == nil {
 		return badArg
 	}
-	s, err := r.AttachSignal(*(*hsa.SharedHandle)(ptr(uint64(handle))))
+	shared, good := caller.Get((*hsa.SharedHandle)(ptr(uint64(handle))))
+	if !good {
+		return badArg
+	}
+	s, err := r.AttachSignal(shared)
 	if err != nil {
 		return code(err)
 	}
-	*out = uint64(s.Handle())
-	return ok
+	return give(out, uint64(s.Handle()))
 }

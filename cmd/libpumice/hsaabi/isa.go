@@ -59,12 +59,11 @@ func hsa_isa_from_name(name *C.char, out *uint64) int32 {
 	if name == nil || out == nil {
 		return badArg
 	}
-	i, err := hsa.ISAByName(C.GoString(name))
+	i, err := hsa.ISAByName(text(name))
 	if err != nil {
 		return code(err)
 	}
-	*out = isas.of(i)
-	return ok
+	return give(out, isas.of(i))
 }
 
 //export hsa_isa_get_info_alt
@@ -136,8 +135,7 @@ func hsa_isa_compatible(codeISA, agentISA uint64, out *bool) int32 {
 	if out == nil {
 		return badArg
 	}
-	*out = a.Runs(c)
-	return ok
+	return give(out, a.Runs(c))
 }
 
 func validProfile(p int32) bool { return p == 0 || p == 1 }
@@ -152,8 +150,7 @@ func hsa_isa_get_exception_policies(isa uint64, profile int32, mask *uint16) int
 	if !validProfile(profile) || mask == nil {
 		return badArg
 	}
-	*mask = 0
-	return ok
+	return give(mask, 0)
 }
 
 //export hsa_agent_get_exception_policies
@@ -167,8 +164,7 @@ func hsa_agent_get_exception_policies(agent uint64, profile int32, mask *uint16)
 	if !validProfile(profile) || mask == nil {
 		return badArg
 	}
-	*mask = 0
-	return ok
+	return give(mask, 0)
 }
 
 // Every precision rounds once, in a fused multiply and add.
@@ -182,8 +178,7 @@ func hsa_isa_get_round_method(isa uint64, fp, flush int32, out *int32) int32 {
 	if fp != half && fp != 2 && fp != double || flush != 1 && flush != 2 || out == nil {
 		return badArg
 	}
-	*out = single
-	return ok
+	return give(out, single)
 }
 
 // A wavefront's handle is its ISA's: there is one kind for each.

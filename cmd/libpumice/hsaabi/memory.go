@@ -5,6 +5,7 @@ import "C"
 import (
 	"unsafe"
 
+	"github.com/pumice-gpu/pumice/cmd/libpumice/caller"
 	"github.com/pumice-gpu/pumice/runtime/hsa"
 )
 
@@ -21,8 +22,7 @@ func hsa_amd_memory_pool_allocate(pool, size uint64, flags uint32, out *uintptr)
 	if err != nil {
 		return code(err)
 	}
-	*out = uintptr(m.Addr)
-	return ok
+	return give(out, uintptr(m.Addr))
 }
 
 //export hsa_amd_memory_pool_free
@@ -52,10 +52,11 @@ func agentList(n uint32, p *uint64) (as []*hsa.Agent, good bool) {
 	if n == 0 {
 		return nil, true
 	}
-	if p == nil {
+	handles, good := given(p, n)
+	if !good {
 		return nil, false
 	}
-	for _, h := range unsafe.Slice(p, n) {
+	for _, h := range handles {
 		a := agents.get(h)
 		if a == nil {
 			return nil, false
@@ -99,8 +100,7 @@ func hsa_amd_memory_lock_to_pool(host uintptr, size uint64, list *uint64, n int3
 	if err != nil {
 		return code(err)
 	}
-	*out = uintptr(m.Addr)
-	return ok
+	return give(out, uintptr(m.Addr))
 }
 
 //export hsa_amd_memory_lock
@@ -158,8 +158,8 @@ func hsa_amd_pointer_info(p uintptr, out uintptr, alloc unsafe.Pointer, n *uint3
 	if p == 0 || out == 0 {
 		return badArg
 	}
-	size := *(*uint32)(ptr(uint64(out)))
-	if size == 0 {
+	size, good := caller.Get((*uint32)(ptr(uint64(out))))
+	if !good || size == 0 {
 		return badArg
 	}
 	i := pointerInfo{size: min(size, uint32(unsafe.Sizeof(pointerInfo{})))}
@@ -175,9 +175,13 @@ func hsa_amd_pointer_info(p uintptr, out uintptr, alloc unsafe.Pointer, n *uint3
 			i.userData = v.(uintptr)
 		}
 	}
-	copy(unsafe.Slice((*byte)(ptr(uint64(out))), i.size), unsafe.Slice((*byte)(unsafe.Pointer(&i)), i.size))
+	if !caller.Store(out, unsafe.Pointer(&i), uintptr(i.size)) {
+		return badArg
+	}
 	if n != nil && list != nil {
-		*n = 0
+		if st := give(n, 0); st != ok {
+			return st
+		}
 		if m != nil && alloc != nil {
 			as := r.Accessible(m)
 			b := callAlloc(alloc, uint64(8*len(as)))
@@ -185,9 +189,14 @@ func hsa_amd_pointer_info(p uintptr, out uintptr, alloc unsafe.Pointer, n *uint3
 				return int32(hsa.StatusOutOfResources)
 			}
 			for j, a := range as {
-				unsafe.Slice((*uint64)(b), len(as))[j] = agents.of(a)
+				if st := put(uintptr(b)+8*uintptr(j), agents.of(a)); st != ok {
+					return st
+				}
 			}
-			*n, *list = uint32(len(as)), b
+			if st := give(list, b); st != ok {
+				return st
+			}
+			return give(n, uint32(len(as)))
 		}
 	}
 	return ok
@@ -226,10 +235,11 @@ func signalList(n uint32, p *uint64) (ss []*hsa.Signal, good bool) {
 	if n == 0 {
 		return nil, true
 	}
-	if p == nil {
+	handles, good := given(p, n)
+	if !good {
 		return nil, false
 	}
-	for _, h := range unsafe.Slice(p, n) {
+	for _, h := range handles {
 		s := signal(h)
 		if s == nil {
 			return nil, false

@@ -82,21 +82,27 @@ func hsa_amd_signal_wait_all(n uint32, list *uint64, conds *int32, values *int64
 	if rt() == nil || n > 0 && (list == nil || conds == nil || values == nil) {
 		return timedOut
 	}
+	handles, good1 := given(list, n)
+	cs, good2 := conditions(conds, n)
+	wants, good3 := given(values, n)
+	if !good1 || !good2 || !good3 {
+		return timedOut
+	}
 	limit, start := timeoutOf(timeout), time.Now()
 	for i := range n {
 		v := int64(0)
-		if s := signal(unsafe.Slice(list, n)[i]); s != nil {
+		if s := signal(handles[i]); s != nil {
 			left := limit
 			if limit != hsa.Forever {
 				left = max(limit-time.Since(start), 0)
 			}
-			c, want := aql.Condition(unsafe.Slice(conds, n)[i]), unsafe.Slice(values, n)[i]
+			c, want := cs[i], wants[i]
 			if v = s.Wait(c, want, left); !c.Holds(v, want) {
 				return timedOut
 			}
 		}
 		if out != nil {
-			unsafe.Slice(out, n)[i] = v
+			put(uintptr(unsafe.Pointer(out))+8*uintptr(i), v)
 		}
 	}
 	return 0

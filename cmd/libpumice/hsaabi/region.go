@@ -100,8 +100,7 @@ func hsa_memory_allocate(region, size uint64, out *uintptr) int32 {
 			return code(err)
 		}
 	}
-	*out = uintptr(mem.Addr)
-	return ok
+	return give(out, uintptr(mem.Addr))
 }
 
 // Memory is coherent for all agents; there is no ownership to give.

@@ -22,6 +22,7 @@ import (
 	"unsafe"
 
 	"github.com/pumice-gpu/pumice/abi/aql"
+	"github.com/pumice-gpu/pumice/cmd/libpumice/caller"
 	"github.com/pumice-gpu/pumice/internal/bigstack"
 	"github.com/pumice-gpu/pumice/runtime/hsa"
 	"github.com/pumice-gpu/pumice/runtime/hsakmt"
@@ -50,8 +51,7 @@ func hsa_signal_create(initial int64, n uint32, consumers *uint64, out *uint64) 
 	if err != nil {
 		return code(err)
 	}
-	*out = uint64(s.Handle())
-	return ok
+	return give(out, uint64(s.Handle()))
 }
 
 //export hsa_amd_signal_create
@@ -71,8 +71,7 @@ func hsa_amd_signal_create(initial int64, n uint32, consumers *uint64, attr uint
 	if err != nil {
 		return code(err)
 	}
-	*out = uint64(s.Handle())
-	return ok
+	return give(out, uint64(s.Handle()))
 }
 
 //export hsa_signal_destroy
@@ -187,23 +186,31 @@ func hsa_signal_wait(h uint64, cond int32, compare int64, timeout uint64, hint i
 	return s.Wait(aql.Condition(cond), compare, timeoutOf(timeout))
 }
 
+// conditions copies a list of conditions; good is false where there are none.
+func conditions(p *int32, n uint32) (cs []aql.Condition, good bool) {
+	list, good := given(p, n)
+	for _, c := range list {
+		cs = append(cs, aql.Condition(c))
+	}
+	return cs, good
+}
+
 //export hsa_amd_signal_wait_any
 func hsa_amd_signal_wait_any(n uint32, list *uint64, conds *int32, values *int64, timeout uint64, hint int32, out *int64) uint32 {
 	ss, good := signalList(n, list)
 	if !good || n == 0 {
 		return ^uint32(0)
 	}
-	cs := make([]aql.Condition, n)
-	for i, c := range unsafe.Slice(conds, n) {
-		cs[i] = aql.Condition(c)
+	cs, good1 := conditions(conds, n)
+	vs, good2 := given(values, n)
+	if !good1 || !good2 {
+		return ^uint32(0)
 	}
-	i, v := hsa.WaitAny(ss, cs, unsafe.Slice(values, n), timeoutOf(timeout))
+	i, v := hsa.WaitAny(ss, cs, vs, timeoutOf(timeout))
 	if i < 0 {
 		return ^uint32(0)
 	}
-	if out != nil {
-		*out = v
-	}
+	caller.Put(out, v)
 	return uint32(i)
 }
 
@@ -213,8 +220,7 @@ func hsa_amd_signal_value_pointer(h uint64, out *uintptr) int32 {
 	if s == nil || out == nil {
 		return badArg
 	}
-	*out = uintptr(s.ValueAddr())
-	return ok
+	return give(out, uintptr(s.ValueAddr()))
 }
 
 //export hsa_amd_signal_async_handler
@@ -259,8 +265,7 @@ func hsa_queue_create(agent uint64, size uint32, typ int32, f, data unsafe.Point
 	}
 	queues.Store(q.Addr(), q)
 	doorbells.Store(uint64((*aql.HSAQueue)(ptr(q.Addr())).DoorbellSignal), q)
-	*out = uintptr(q.Addr())
-	return ok
+	return give(out, uintptr(q.Addr()))
 }
 
 func queue(p uintptr) *hsa.Queue {
@@ -376,7 +381,11 @@ func hsa_amd_queue_cu_set_mask(p uintptr, n uint32, mask *uint32) int32 {
 	if n%32 != 0 || n > 1<<16 || n > 0 && mask == nil {
 		return badArg
 	}
-	return code(q.SetCUMask(append([]uint32(nil), unsafe.Slice(mask, n/32)...)))
+	words, good := given(mask, n/32)
+	if !good {
+		return badArg
+	}
+	return code(q.SetCUMask(words))
 }
 
 //export hsa_amd_queue_cu_get_mask
@@ -388,9 +397,11 @@ func hsa_amd_queue_cu_get_mask(p uintptr, n uint32, mask *uint32) int32 {
 	if n == 0 || n%32 != 0 || n > 1<<16 || mask == nil {
 		return badArg
 	}
-	out := unsafe.Slice(mask, n/32)
-	clear(out)
-	copy(out, q.CUMask())
+	words := make([]uint32, n/32)
+	copy(words, q.CUMask())
+	if !caller.Store(uintptr(unsafe.Pointer(mask)), unsafe.Pointer(&words[0]), 4*uintptr(len(words))) {
+		return badArg
+	}
 	return ok
 }
 
@@ -459,9 +470,7 @@ func hsa_amd_profiling_convert_tick_to_system_domain(agent, tick uint64, out *ui
 		return code(err)
 	}
 	if tick <= c.GPU {
-		*out = c.System - uint64(a.Duration(c.GPU-tick))
-	} else {
-		*out = c.System + uint64(a.Duration(tick-c.GPU))
+		return give(out, c.System-uint64(a.Duration(c.GPU-tick)))
 	}
-	return ok
+	return give(out, c.System+uint64(a.Duration(tick-c.GPU)))
 }

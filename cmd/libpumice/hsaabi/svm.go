@@ -5,6 +5,7 @@ import "C"
 import (
 	"unsafe"
 
+	"github.com/pumice-gpu/pumice/cmd/libpumice/caller"
 	"github.com/pumice-gpu/pumice/runtime/hsa"
 )
 
@@ -17,7 +18,11 @@ func svmAttributes(list unsafe.Pointer, n uint64, get bool) (out []hsa.SVMAttrib
 	if list == nil || n == 0 || n > 1<<16 {
 		return nil, badArg
 	}
-	for _, x := range unsafe.Slice((*svmPair)(list), n) {
+	pairs, good := given((*svmPair)(list), n)
+	if !good {
+		return nil, badArg
+	}
+	for _, x := range pairs {
 		a := hsa.SVMAttribute{Attr: hsa.SVMAttr(x.attribute), Value: x.value}
 		if get && a.Attr != hsa.SVMAccessQuery {
 			out = append(out, hsa.SVMAttribute{Attr: a.Attr})
@@ -61,7 +66,11 @@ func hsa_amd_svm_attributes_get(address uintptr, size uint64, list unsafe.Pointe
 		return code(err)
 	}
 	for i, a := range attrs {
-		x := &unsafe.Slice((*svmPair)(list), n)[i]
+		at := uintptr(list) + uintptr(i)*unsafe.Sizeof(svmPair{})
+		x, good := caller.Get((*svmPair)(ptr(uint64(at))))
+		if !good {
+			return badArg
+		}
 		switch a.Attr {
 		case hsa.SVMPreferredLocation, hsa.SVMPrefetchLocation:
 			x.value = 0
@@ -72,6 +81,9 @@ func hsa_amd_svm_attributes_get(address uintptr, size uint64, list unsafe.Pointe
 			x.attribute = uint64(a.Attr)
 		default:
 			x.value = a.Value
+		}
+		if st := put(at, x); st != ok {
+			return st
 		}
 	}
 	return ok

@@ -3,8 +3,6 @@ package hsaabi
 import "C"
 
 import (
-	"unsafe"
-
 	"github.com/pumice-gpu/pumice/runtime/hsa"
 )
 
@@ -38,8 +36,7 @@ func hsa_amd_vmem_address_reserve_align(out *uintptr, size, hint, align, flags u
 	if err != nil {
 		return code(err)
 	}
-	*out = uintptr(va)
-	return ok
+	return give(out, uintptr(va))
 }
 
 //export hsa_amd_vmem_address_free
@@ -67,8 +64,7 @@ func hsa_amd_vmem_handle_create(pool, size uint64, kind int32, flags uint64, out
 	if err != nil {
 		return code(err)
 	}
-	*out = physicals.of(h)
-	return ok
+	return give(out, physicals.of(h))
 }
 
 //export hsa_amd_vmem_handle_release
@@ -122,7 +118,10 @@ func hsa_amd_vmem_set_access(va uintptr, size uint64, descs uintptr, n uint64) i
 	if va == 0 || size == 0 || descs == 0 || n == 0 || n > 1<<16 {
 		return badArg
 	}
-	list := unsafe.Slice((*accessDesc)(ptr(uint64(descs))), n)
+	list, good := given((*accessDesc)(ptr(uint64(descs))), n)
+	if !good {
+		return badArg
+	}
 	for _, d := range list {
 		if agents.get(d.agent) == nil {
 			return int32(hsa.StatusInvalidAgent)
@@ -150,7 +149,9 @@ func hsa_amd_vmem_get_access(va uintptr, out *uint32, agent uint64) int32 {
 		return badArg
 	}
 	x, err := r.GetAccess(uint64(va), a)
-	*out = uint32(x)
+	if st := give(out, uint32(x)); st != ok {
+		return st
+	}
 	return code(err)
 }
 
@@ -167,8 +168,10 @@ func hsa_amd_vmem_export_shareable_handle(fd *int32, handle, flags uint64) int32
 		return badArg
 	}
 	n, err := h.Export()
-	*fd = int32(n)
-	return code(err)
+	if err != nil {
+		return code(err)
+	}
+	return give(fd, int32(n))
 }
 
 //export hsa_amd_vmem_import_shareable_handle
@@ -184,8 +187,7 @@ func hsa_amd_vmem_import_shareable_handle(fd int32, out *uint64) int32 {
 	if err != nil {
 		return code(err)
 	}
-	*out = physicals.of(h)
-	return ok
+	return give(out, physicals.of(h))
 }
 
 //export hsa_amd_vmem_retain_alloc_handle
@@ -201,8 +203,7 @@ func hsa_amd_vmem_retain_alloc_handle(out *uint64, va uintptr) int32 {
 	if err != nil {
 		return code(err)
 	}
-	*out = physicals.of(h)
-	return ok
+	return give(out, physicals.of(h))
 }
 
 //export hsa_amd_vmem_get_alloc_properties_from_handle
@@ -217,6 +218,8 @@ func hsa_amd_vmem_get_alloc_properties_from_handle(handle uint64, pool *uint64, 
 	if pool == nil || kind == nil {
 		return badArg
 	}
-	*pool, *kind = pools.of(h.Pool), 1
-	return ok
+	if st := give(pool, pools.of(h.Pool)); st != ok {
+		return st
+	}
+	return give(kind, 1)
 }
