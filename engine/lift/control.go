@@ -87,6 +87,9 @@ func addControlRules(r map[string]rule) {
 	r["setreg"] = setregRule
 	r["mode"] = modeRule
 	r["msg"] = func(c *ictx, _ []string) error {
+		if c.gen >= isa.GFX11 && c.in.Raw[0]&0xff == msgDeallocVGPRs {
+			return nil // gives registers back early; the wave does not use them any more
+		}
 		c.raw(ir.Value{Op: ir.OpMsg, Imm: uint64(c.in.Raw[0] & 0xffff)}, c.sget(isa.SRegM0))
 		return nil
 	}
@@ -286,6 +289,9 @@ func (c *ictx) hwread(id uint32) ir.ID {
 	}
 	return c.raw(ir.Value{Op: ir.OpHWGet, Type: ir.S32, Imm: uint64(id)})
 }
+
+// msgDeallocVGPRs is the last thing that a wave of RDNA3 and later says before it ends.
+const msgDeallocVGPRs = 3
 
 // hwField splits the simm16 of s_getreg and s_setreg.
 func (c *ictx) hwField() (id, off, mask uint32) {
