@@ -19,7 +19,8 @@ type Program struct {
 	Entry    []int // offset of each block's code
 	Frame    int   // bytes of frame it needs
 	MXCSR    uint32
-	helpers  int // operations left to the evaluator
+	helpers  int  // operations left to the evaluator
+	bases    bool // reads the hardware register of the apertures
 	Marks    []Mark
 	Listing  []Line
 	Cold     int            // offset of the code that is seldom run: exits to helpers, fuel

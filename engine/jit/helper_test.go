@@ -15,11 +15,11 @@ import (
 // plainEnv answers what a wave asks of the machine around it.
 type plainEnv struct{ n uint32 }
 
-func (e *plainEnv) HWReg(*wave.Wave, uint32) uint32     { e.n++; return e.n }
-func (e *plainEnv) SetHWReg(*wave.Wave, uint32, uint32) {}
-func (e *plainEnv) Time(uint64) uint64                  { e.n++; return uint64(e.n) }
-func (e *plainEnv) Msg(*wave.Wave, uint32, uint32)      {}
-func (e *plainEnv) MsgRtn(*wave.Wave, uint32) uint64    { return 7 }
+func (e *plainEnv) HWReg(_ *wave.Wave, id uint32) uint32 { return id * 0x10001 }
+func (e *plainEnv) SetHWReg(*wave.Wave, uint32, uint32)  {}
+func (e *plainEnv) Time(uint64) uint64                   { e.n++; return uint64(e.n) }
+func (e *plainEnv) Msg(*wave.Wave, uint32, uint32)       {}
+func (e *plainEnv) MsgRtn(*wave.Wave, uint32) uint64     { return 7 }
 
 // helperFunc is a function with n operations of each kind that compiled code leaves to the interpreter: three scalar ones, and a matrix one.
 func helperFunc(n int, matrix bool) *ir.Func {

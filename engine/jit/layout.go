@@ -36,7 +36,8 @@ const (
 	frameBelowLo = 320 // mbcnt tables: bits below the lane in the low and high mask word
 	frameBelowHi = 576
 	frameTmp     = 832  // scratch of one wave operation: 768 bytes
-	frameAVX2    = 1600 // state of package avx2, where that is used; then values
+	frameBases   = 1600 // SH_MEM_BASES, and 1 above it when the wave has an environment to ask
+	frameAVX2    = 1664 // state of package avx2, where that is used; then values
 )
 
 // Reasons in RAX when code returns to Go.

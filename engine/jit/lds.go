@@ -413,13 +413,8 @@ func (c *compiler) canLDSWide(v *ir.Value) bool {
 		v.Width != 8 && v.Width != 12 && v.Width != 16 {
 		return false
 	}
-	ks := append(append([]int32(nil), c.vals[v.Args[1]].comps...), c.vals[v.Args[3]].comps...)
-	for _, k := range ks {
-		if c.comps[k].kind != compZ {
-			return false
-		}
-	}
-	return len(ks) == 1+int(v.Width)/4
+	ks := c.vals[v.Args[1]].comps
+	return len(ks) == 1 && c.comps[ks[0]].kind == compZ
 }
 
 // ldsStoreWide stores 8, 12 or 16 bytes a lane, as an operation of the whole wave: lanes may overlap in part, and then
@@ -428,7 +423,7 @@ func (c *compiler) ldsStoreWide(id ir.ID, v *ir.Value) {
 	a := &c.a
 	const L = x86.L512
 	x := &access{c: c, id: id, v: v, w: int32(v.Width), store: true, offs: c.vals[v.Args[1]].comps}
-	data := c.vals[v.Args[3]].comps
+	pieces := int(v.Width) / 4
 	a.G(x86.MOV, 8, x86.RDX, x86.M(rState, offLDS))
 	c.ldsLimit(int32(v.Imm) + x.w - 1)
 	a.E(x86.VPBROADCASTDG, L, 8, 0, x86.R(x86.RAX), noMod) // bound for whole accesses
@@ -444,8 +439,8 @@ func (c *compiler) ldsStoreWide(id ir.ID, v *ir.Value) {
 	a.Bind(top)
 	a.X(x86.KMOVWL, x86.L128, 1, 0, x86.MX(x86.R12, rMask, 1, 0))
 	a.E(x86.VMOVDQU32, L, 0, 0, x.at(x.offs[0]), noMod)
-	for i, k := range data {
-		a.E(x86.VMOVDQU32, L, uint8(i)+1, 0, x.at(k), noMod)
+	for i := range pieces {
+		c.stripDword(x86.Vec(i)+1, v.Args[3], i)
 	}
 	if x.w != 12 {
 		a.EI(x86.VPCMPUD, L, 2, 0, x86.V(8), 1, x86.Masked(1))
@@ -477,14 +472,14 @@ func (c *compiler) ldsStoreWide(id ir.ID, v *ir.Value) {
 	a.GS(x86.TEST, 4, x86.R(x86.R14), x86.R14)
 	a.Jcc(x86.E, next)
 	a.E(x86.VMOVDQU32S, L, 0, 0, x86.M(rFrame, tmpAddr), noMod)
-	for i := range data {
+	for i := range pieces {
 		a.E(x86.VMOVDQU32S, L, uint8(i)+1, 0, x86.M(rFrame, tmpData+64*int32(i)), noMod)
 	}
 	a.Bind(loop)
 	a.G(x86.TZCNT, 4, x86.RCX, x86.R(x86.R14))
 	a.G(x86.MOV, 4, x86.R8, x86.MX(rFrame, x86.RCX, 4, tmpAddr))
 	a.AluI(x86.ADD, 4, x86.R(x86.R8), int32(v.Imm))
-	for i := range data {
+	for i := range pieces {
 		skip := a.NewLabel()
 		a.G(x86.LEA, 8, x86.RAX, x86.M(x86.R8, 4*int32(i)+4))
 		a.Alu(x86.CMP, 8, x86.RAX, x86.R(x86.R15))

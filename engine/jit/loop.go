@@ -461,7 +461,7 @@ func (r *region) parallel(moves []loopMove) {
 		})
 		if i < 0 {
 			// A cycle: one of them goes by memory.
-			if tmp == frameAVX2-frameTmp {
+			if tmp == frameBases-frameTmp {
 				a.Fail("too many cycles at the end of a loop")
 				return
 			}

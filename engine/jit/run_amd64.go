@@ -227,6 +227,13 @@ func (m *machine) run(w *wave.Wave, p *installed, b int) (*wave.Wave, ir.Exit) {
 		*(*uint64)(unsafe.Add(frame, framePrivate)) = aperture(w.Space.PrivateBase)
 	}
 	slow := (*uint32)(unsafe.Add(frame, frameSlow))
+	if p.bases {
+		x := uint64(0)
+		if w.Env != nil {
+			x = uint64(w.Env.HWReg(w, hwSHMemBases)) | 1<<32
+		}
+		*(*uint64)(unsafe.Add(frame, frameBases)) = x
+	}
 	if m.sampler != nil {
 		running := (*uint32)(unsafe.Add(frame, frameFunc))
 		*running = p.ID

@@ -179,6 +179,12 @@ func (c *compiler) waveOp(id ir.ID) {
 		}
 	case ir.OpSLoad:
 		c.sload(id, v)
+	case ir.OpHWGet:
+		if v.Imm != hwSHMemBases {
+			c.helper(id)
+			return
+		}
+		c.bases(id)
 	case ir.OpLoad, ir.OpStore:
 		if v.Space == ir.Global && c.canGlobal(v) {
 			c.global(id, v)
@@ -186,6 +192,10 @@ func (c *compiler) waveOp(id ir.ID) {
 		}
 		if v.Op == ir.OpStore && v.Space == ir.LDS && c.canLDSWide(v) {
 			c.ldsStoreWide(id, v)
+			return
+		}
+		if v.Op == ir.OpStore && v.Space == ir.LDS && c.canLDSOne(v) {
+			c.ldsStoreOne(v)
 			return
 		}
 		if v.Space == ir.LDS && c.canLDSNarrow(v) {
@@ -327,6 +337,10 @@ func (c *compiler) permConst(id ir.ID, v *ir.Value) {
 // bpermute: each lane reads data from the lane it names; an inactive source gives 0.
 func (c *compiler) bpermute(id ir.ID, v *ir.Value) {
 	base, off, ok := c.vectorArg(v.Args[0])
+	if ok && c.oneForAll(v.Args[1]) {
+		c.bpermuteOne(id, v, base, off)
+		return
+	}
 	ixs := c.vals[v.Args[1]].comps
 	if !ok || len(ixs) != 1 || c.comps[ixs[0]].kind != compZ {
 		c.helper(id)
@@ -352,6 +366,38 @@ func (c *compiler) bpermute(id ir.ID, v *ir.Value) {
 		a.E(x86.VPGATHERDD, L, 0, 0, x86.MV(base, 1, 4, off), x86.Masked(1))
 		a.E(x86.VMOVDQU32S, L, 0, 0, x86.M(rFrame, d+int32(64*q)), noMod)
 	}
+}
+
+// bpermuteOne is bpermute where all lanes name one.
+func (c *compiler) bpermuteOne(id ir.ID, v *ir.Value, base x86.Reg, off int32) {
+	a := &c.a
+	c.laneDword(x86.RCX, v.Args[1], 0, x86.RCX)
+	a.AluI(x86.AND, 4, x86.R(x86.RCX), int32(c.lanes-1))
+	c.gmask(x86.RDX, v.Args[2])
+	a.Alu(x86.XOR, 4, x86.R8, x86.R(x86.R8))
+	a.G(x86.MOV, 4, x86.RAX, x86.MX(base, x86.RCX, 4, off))
+	a.GS(x86.BTREG, 8, x86.R(x86.RDX), x86.RCX)
+	a.Cmov(x86.AE, 4, x86.RAX, x86.R(x86.R8))
+	a.E(x86.VPBROADCASTDG, x86.L512, 0, 0, x86.R(x86.RAX), noMod)
+	for q := range c.strips {
+		a.E(x86.VMOVDQU32S, x86.L512, 0, 0, x86.M(rFrame, c.slot(c.vals[id].comps[0])+int32(64*q)), noMod)
+	}
+}
+
+// hwSHMemBases is the hardware register of the apertures' bases.
+const hwSHMemBases = 15
+
+// bases reads the hardware register of the apertures: a wave's environment is asked for it when a run begins (machine.run), for it is the
+// same as long as the address space is. Programs read it for each generic address that they make.
+func (c *compiler) bases(id ir.ID) {
+	a := &c.a
+	c.p.bases = true
+	slow, done := c.coldHelper(id)
+	a.G(x86.MOV, 8, x86.RAX, x86.M(rFrame, frameBases))
+	a.GI8(x86.BT, 8, x86.R(x86.RAX), 32)
+	a.Jcc(x86.AE, slow)
+	c.gout(id, 0, x86.RAX)
+	a.Bind(done)
 }
 
 // permute: each active lane gives its data to the lane it names, the highest last; who gets nothing has 0.
