@@ -66,7 +66,18 @@ func disasm(stdout, stderr io.Writer, args []string) error {
 		if t == nil {
 			return usageErrorf("hexadecimal words from standard input need --target with one of %v, got %q", targetNames(), f.target)
 		}
-		return inspect.Words(stdout, os.Stdin, t)
+		var list []inspect.Inst
+		err := inspect.Words(os.Stdin, t, func(i inspect.Inst) {
+			if f.json {
+				list = append(list, i)
+			} else {
+				fmt.Fprintf(stdout, "\t%s\n", i.Text)
+			}
+		})
+		if err != nil {
+			return err
+		}
+		return inspect.WriteJSON(stdout, list)
 	}
 	objs, err := f.open(stdout, stderr)
 	if err != nil {

@@ -3,6 +3,7 @@ package inspect
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"sort"
 
 	"github.com/pumice-gpu/pumice/engine/isa"
@@ -15,7 +16,8 @@ type Class string
 const (
 	// Exact: as the hardware does, bit for bit, as far as it is specified.
 	Exact Class = "exact"
-	// Approximate: the unit's own last-bit errors are not published; ours is correctly rounded.
+	// Approximate: what the unit does to the last bit, or in a case that programs may meet, is not published. Use.Why names the
+	// line of FIDELITY.md.
 	Approximate Class = "approximate"
 	// Refused: a kernel that reaches it stops with an error naming it.
 	Refused Class = "refused"
@@ -29,7 +31,8 @@ type Use struct {
 	Mnemonic string   `json:"mnemonic"`
 	Class    Class    `json:"class"`
 	Count    int      `json:"count"`
-	In       []string `json:"in,omitempty"` // functions, for those that are not exact
+	Why      string   `json:"why,omitempty"` // the line of FIDELITY.md, of those that are approximate
+	In       []string `json:"in,omitempty"`  // functions, for those that are not exact
 }
 
 // functionsListed bounds Use.In.
@@ -55,7 +58,8 @@ func Coverage(objs []*Object) ([]Use, error) {
 					}
 					u := uses[k]
 					if u == nil {
-						u = &Use{Target: k.target, Mnemonic: k.name, Class: classify(op)}
+						u = &Use{Target: k.target, Mnemonic: k.name}
+						u.Class, u.Why = classify(op, f.ISA)
 						uses[k] = u
 					}
 					u.Count++
@@ -86,16 +90,51 @@ func Coverage(objs []*Object) ([]Use, error) {
 	return out, nil
 }
 
-func classify(op *isa.Op) Class {
+// approximations are the mnemonics that FIDELITY.md's lines of that kind speak of, on one processor or (empty) on all.
+var approximations = []struct {
+	names  *regexp.Regexp
+	target string
+	why    string
+}{
+	{regexp.MustCompile(`^v_smfmac_f|^v_swmmac_(f|bf)`), "", "matrix-sparse"},
+	{regexp.MustCompile(`_f8f6f4`), "", "matrix-f8f6f4"},
+	{regexp.MustCompile(`^v_mfma_f32_.*(f16|bf16|_1k|fp8|bf8)`), "gfx950", "matrix-cdna4"},
+	{regexp.MustCompile(`^v_wmma_(f|bf)`), "", "wmma"},
+	{regexp.MustCompile(`^v_dot2(c|acc)?_f32_`), "", "v_dot2_f32_f16"},
+	{regexp.MustCompile(`^v_dot2_(f16_f16|bf16_bf16)$|^v_dot4_f32_`), "", "isa-dot2-half"},
+	{regexp.MustCompile(`^v_cvt_pk_u8_f32$`), "", "isa-cvt-pk-u8"},
+	{regexp.MustCompile(`^ds_(append|consume)$`), "", "isa-ds-append"},
+	{regexp.MustCompile(`^ds_.*_src2_`), "", "isa-src2"},
+	{regexp.MustCompile(`^ds_bvh_stack`), "", "isa-bvh-stack"},
+	{regexp.MustCompile(`^image_bvh`), "", "bvh-arithmetic"},
+	{regexp.MustCompile(`^image_(sample|gather)`), "", "image-filter"},
+}
+
+// Reasons lists what Use.Why can be.
+func Reasons() []string {
+	out := []string{"transcendentals"}
+	for _, a := range approximations {
+		out = append(out, a.why)
+	}
+	return out
+}
+
+// classify says how an instruction runs, and if it is approximate, which line of FIDELITY.md says why.
+func classify(op *isa.Op, t *isa.Target) (Class, string) {
 	switch {
 	case op == nil:
-		return Invalid
+		return Invalid, ""
 	case !lift.Known(op):
-		return Refused
+		return Refused, ""
 	case op.Flags.Has(isa.FlagTransc):
-		return Approximate
+		return Approximate, "transcendentals"
 	}
-	return Exact
+	for _, a := range approximations {
+		if (a.target == "" || a.target == t.Name) && a.names.MatchString(op.Name) {
+			return Approximate, a.why
+		}
+	}
+	return Exact, ""
 }
 
 // WriteCoverage prints a table and a summary for each target.
@@ -109,6 +148,9 @@ func WriteCoverage(w io.Writer, uses []Use) {
 			count[u.Class] += u.Count
 			kinds[u.Class]++
 			fmt.Fprintf(w, "  %8d  %-28s %s", u.Count, u.Mnemonic, u.Class)
+			if u.Why != "" {
+				fmt.Fprintf(w, " (%s)", u.Why)
+			}
 			if u.Class != Exact {
 				fmt.Fprintf(w, "  in %s", u.In[0])
 				if len(u.In) > 1 {

@@ -43,10 +43,7 @@ func Disasm(o *Object, match string) ([]Listing, error) {
 		l := Listing{Where: o.Where, Target: o.Target, Function: f.Name, Kernel: f.Kernel}
 		last := ""
 		eachInst(f.ISA, f.Code, func(off int, in *isa.Inst) {
-			x := Inst{Addr: f.Addr + uint64(off), Text: isa.Disasm(in, f.ISA, f.Addr+uint64(off))}
-			for _, w := range in.Raw[:in.Size/4] {
-				x.Words = append(x.Words, fmt.Sprintf("%08X", w))
-			}
+			x := Inst{Addr: f.Addr + uint64(off), Words: hexWords(in), Text: isa.Disasm(in, f.ISA, f.Addr+uint64(off))}
 			if to, ok := isa.BranchTarget(in, x.Addr); ok {
 				x.Text += fmt.Sprintf(" <%s>", symbolAt(o, to))
 			}
@@ -60,6 +57,13 @@ func Disasm(o *Object, match string) ([]Listing, error) {
 		out = append(out, l)
 	}
 	return out, nil
+}
+
+func hexWords(in *isa.Inst) (out []string) {
+	for _, w := range in.Raw[:in.Size/4] {
+		out = append(out, fmt.Sprintf("%08X", w))
+	}
+	return out
 }
 
 // symbolAt names an address as function+offset.
@@ -110,8 +114,8 @@ func WriteJSON[T any](w io.Writer, items []T) error {
 }
 
 // Words disassembles hex numbers from r for target t, as llvm-mc --disassemble does: bytes ("0x01 0x02", "0x01,0x02") or
-// words of eight digits; one instruction after the other on each line.
-func Words(w io.Writer, r io.Reader, t *isa.Target) error {
+// words of eight digits; one instruction after the other on each line. It calls out for each instruction; Addr is the offset in the line.
+func Words(r io.Reader, t *isa.Target, out func(Inst)) error {
 	sc := bufio.NewScanner(r)
 	sc.Buffer(make([]byte, 1<<20), 1<<20)
 	for n := 1; sc.Scan(); n++ {
@@ -138,7 +142,7 @@ func Words(w io.Writer, r io.Reader, t *isa.Target) error {
 			return fmt.Errorf("line %d: %d bytes, not a multiple of 4", n, len(code))
 		}
 		eachInst(t, code, func(off int, in *isa.Inst) {
-			fmt.Fprintf(w, "\t%s\n", isa.Disasm(in, t, uint64(off)))
+			out(Inst{Addr: uint64(off), Words: hexWords(in), Text: isa.Disasm(in, t, uint64(off))})
 		})
 	}
 	return sc.Err()

@@ -90,11 +90,24 @@ func TestCoverageClasses(t *testing.T) {
 	class := map[string]inspect.Class{}
 	for _, u := range uses {
 		class[u.Mnemonic] = u.Class
-		if u.Class == inspect.Approximate && len(u.In) == 0 {
+		if u.Class == inspect.Approximate && (len(u.In) == 0 || u.Why == "") {
 			t.Errorf("%s is %s, but where is not said", u.Mnemonic, u.Class)
 		}
 	}
 	if class["v_sin_f32"] != inspect.Approximate || class["s_endpgm"] != inspect.Exact {
 		t.Errorf("v_sin_f32 is %q, s_endpgm %q; want approximate and exact", class["v_sin_f32"], class["s_endpgm"])
+	}
+}
+
+// TestApproximationsAreTold: what coverage calls approximate has a line in FIDELITY.md.
+func TestApproximationsAreTold(t *testing.T) {
+	page, err := os.ReadFile("../../FIDELITY.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, why := range inspect.Reasons() {
+		if !strings.Contains(string(page), why) {
+			t.Errorf("FIDELITY.md has no %q", why)
+		}
 	}
 }
