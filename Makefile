@@ -88,15 +88,19 @@ test-newer: build
 	scripts/run-examples $(NEWER_PROFILES:%=--gpu %) $(BUILD)/newer/O3 $(BUILD)/newer/O0
 
 ## test-newest    some examples by ROCm 7's device library and clang 21, on mi355x and the newer profiles (scripts/hip-clang-21)
-NEWEST ?= atomics devicemalloc functionpointers gridsync printf recursion reduction scan streams vectoradd warp
+NEWEST ?= atomics devicemalloc functionpointers gridsync halves printf recursion reduction scan streams vectoradd warp
 test-newest: build
 	@scripts/llvm-newer >/dev/null
 	@$(MAKE) -s -j$$(nproc) $(NEWEST:%=$(BUILD)/newest/%)
 	scripts/run-examples --gpu mi355x $(NEWER_PROFILES:%=--gpu %) $(BUILD)/newest
 
+newest = echo "hip-clang-21 $<"; scripts/hip-clang-21 -std=c++17 -O3 --offload-arch=gfx950 $(NEWER_OFFLOAD:%=--offload-arch=%) $< -o $@
+
+$(BUILD)/newest/%: examples/newest/%.hip scripts/hip-clang-21
+	@$(newest)
+
 $(BUILD)/newest/%: examples/%.hip $(examples_hdr) scripts/hip-clang-21
-	@echo "hip-clang-21 $<"
-	@scripts/hip-clang-21 -std=c++17 -O3 --offload-arch=gfx950 $(NEWER_OFFLOAD:%=--offload-arch=%) $< -o $@
+	@$(newest)
 
 ## demo           build Pumice and run every example on a virtual GPU
 demo: deps build
