@@ -113,9 +113,8 @@ type compiler struct {
 	p      *Program
 
 	b      *ir.Block
-	n      int                // values of f; IDs from here on are the compiler's own
-	own    []*ir.Value        // of the current block, by ID-n
-	over   []*ir.Value        // changed copies of values, by ID
+	n      int                // values of f; IDs from here on are the compiler's own, of the current block
+	over   []*ir.Value        // by ID: values, or changed copies of them
 	code   []ir.ID            // of the current block, with the compiler's own
 	zero   ir.ID              // constant 0, or NoID
 	sums   map[[2]ir.ID]ir.ID // additions of the block, by their arguments
@@ -280,20 +279,30 @@ func (c *compiler) begin(f *ir.Func) {
 	}
 	c.n = len(f.Values)
 	c.vals = c.vals[:c.n]
-	if cap(c.over) < c.n {
-		c.over = make([]*ir.Value, c.n)
+	c.original()
+	if c.pl.turn > 1<<30 {
+		c.pl = planner{}
 	}
-	c.over = c.over[:c.n]
-	clear(c.over)
 	c.labels = c.labels[:0]
 	c.tails = c.tails[:0]
 	c.frameMax = c.frameStart()
 }
 
+// original makes the Func's values those that it came with.
+func (c *compiler) original() {
+	if cap(c.over) < c.n {
+		c.over = make([]*ir.Value, c.n, c.n+c.n/8)
+	}
+	c.over = c.over[:c.n]
+	for i := range c.over {
+		c.over[i] = &c.f.Values[i]
+	}
+}
+
 // block compiles one block.
 func (c *compiler) block(b *ir.Block) {
 	c.b = b
-	c.own, c.code, c.zero = c.own[:0], c.code[:0], ir.NoID
+	c.over, c.code, c.zero = c.over[:c.n], c.code[:0], ir.NoID
 	c.vals = c.vals[:c.n]
 	for _, id := range b.Code {
 		if v := c.v(id); v.Op == ir.OpVGet || v.Op == ir.OpVSet {
@@ -378,29 +387,15 @@ func (c *compiler) releaseSlot(k int32) {
 	m.slot = -1
 }
 
-func (c *compiler) v(id ir.ID) *ir.Value {
-	if int(id) >= c.n {
-		return c.own[int(id)-c.n]
-	}
-	if o := c.over[id]; o != nil {
-		return o
-	}
-	return &c.f.Values[id]
-}
+func (c *compiler) v(id ir.ID) *ir.Value { return c.over[id] }
 
 // replace changes value id.
-func (c *compiler) replace(id ir.ID, v *ir.Value) {
-	if int(id) >= c.n {
-		c.own[int(id)-c.n] = v
-		return
-	}
-	c.over[id] = v
-}
+func (c *compiler) replace(id ir.ID, v *ir.Value) { c.over[id] = v }
 
 // add makes a value of the compiler's own.
 func (c *compiler) add(v ir.Value) ir.ID {
-	id := ir.ID(c.n + len(c.own))
-	c.own = append(c.own, c.newValue(v))
+	id := ir.ID(len(c.over))
+	c.over = append(c.over, c.newValue(v))
 	c.vals = append(c.vals, value{uses: 1})
 	return id
 }

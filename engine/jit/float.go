@@ -293,11 +293,11 @@ func (r *region) steal(v *ir.Value, n, i, u int) (x86.Vec, bool) {
 		}
 	}
 	o := k*maxU + int32(u)
-	z := r.zreg[o]
+	z := r.copies[o].z
 	if same != 1 || z < 0 {
 		return 0, false
 	}
-	r.zreg[o] = noReg
+	r.copies[o].z = noReg
 	r.zown[z] = ownTemp
 	r.zpin |= 1 << z
 	return x86.Vec(z), true

@@ -275,11 +275,10 @@ func (c *compiler) emitLoop(l *loop) {
 	}
 	r.c, r.ops, r.full, r.u, r.loop, r.keep, r.pos = c, ops, l.mask, l.u, true, false, -1
 	r.reset()
-	clear(r.adopt)
 	end := int32(len(ops))
 	use := func(k int32) {
-		if n := r.nextAt[k]; len(n) == 0 || n[len(n)-1] != end {
-			r.nextAt[k] = append(n, end)
+		if n := r.uses[k].at; len(n) == 0 || n[len(n)-1] != end {
+			r.uses[k].at = append(n, end)
 			r.touched = append(r.touched, k)
 		}
 	}
@@ -298,7 +297,7 @@ func (c *compiler) emitLoop(l *loop) {
 	}
 	for _, x := range l.shared {
 		a.E(x86.VPBROADCASTD, x86.L512, uint8(x.z[0]), 0, r.uniform(x.val), noMod)
-		r.zown[x.z[0]], r.zreg[x.comp*maxU] = x.comp*maxU, int8(x.z[0])
+		r.zown[x.z[0]], r.copies[x.comp*maxU].z = x.comp*maxU, int8(x.z[0])
 		use(x.comp)
 	}
 	r.findClasses()
@@ -373,7 +372,7 @@ func (r *region) preload(x loopReg) {
 	for u := range r.u {
 		r.c.a.E(x86.VMOVDQU32, x86.L512, uint8(x.z[u]), 0, r.vaddr(rState, r.c.homeOf(x.n), u), noMod)
 		o := x.comp*maxU + int32(u)
-		r.zown[x.z[u]], r.zreg[o] = o, int8(x.z[u])
+		r.zown[x.z[u]], r.copies[o].z = o, int8(x.z[u])
 	}
 }
 
@@ -408,7 +407,7 @@ func (r *region) settle(l *loop) {
 		}
 		for u := range r.u {
 			o := k*maxU + int32(u)
-			if z := int(r.zreg[o]); z >= 0 {
+			if z := int(r.copies[o].z); z >= 0 {
 				if keep, ok := places[z]; ok && keep != o {
 					r.spillZ(z)
 				}
@@ -420,7 +419,7 @@ func (r *region) settle(l *loop) {
 		m := loopMove{to: to, reg: -1}
 		if k >= 0 && c.comps[k].kind == compZ {
 			if _, ok := c.compConst(k); !ok {
-				if z := r.zreg[k*maxU+int32(u)]; z >= 0 {
+				if z := r.copies[k*maxU+int32(u)].z; z >= 0 {
 					m.reg = int(z)
 				} else {
 					m.mem = r.zmem(k, u)
@@ -443,7 +442,7 @@ func (r *region) settle(l *loop) {
 		}
 	}
 	for _, x := range l.shared {
-		if z := r.zreg[x.comp*maxU]; int(z) != x.z[0] {
+		if z := r.copies[x.comp*maxU].z; int(z) != x.z[0] {
 			moves = append(moves, loopMove{to: x.z[0], reg: -1, mem: r.uniform(x.val), all: true})
 		}
 	}
@@ -512,11 +511,11 @@ func (r *region) storeBack(l *loop) {
 			z := w.z[u]
 			if !w.carried {
 				k := r.compOf(w.val, 0)
-				if k < 0 || c.comps[k].kind != compZ || r.zreg[k*maxU+int32(u)] < 0 {
+				if k < 0 || c.comps[k].kind != compZ || r.copies[k*maxU+int32(u)].z < 0 {
 					rest = append(rest, late{w, u})
 					continue
 				}
-				z = int(r.zreg[k*maxU+int32(u)])
+				z = int(r.copies[k*maxU+int32(u)].z)
 			}
 			a.E(x86.VMOVDQU32S, L, uint8(z), 0, r.vaddr(rState, c.homeOf(w.n), u), noMod)
 		}

@@ -30,7 +30,7 @@ func (r *region) opnd(id ir.ID, i, u, size int) x86.RM {
 		}
 		m := &c.comps[k]
 		if m.kind == compZ {
-			if z := r.zreg[int(k)*maxU+u]; z >= 0 {
+			if z := r.copies[int(k)*maxU+u].z; z >= 0 {
 				r.zpin |= 1 << z
 				return x86.V(x86.Vec(z))
 			}
@@ -69,7 +69,7 @@ func (c *compiler) constHalf(id ir.ID, i, size int) uint64 {
 
 // uniformIn is the register that holds uniform component k in all elements of size bytes, if there is one.
 func (r *region) uniformIn(k int32, size int) (x86.Vec, bool) {
-	z := r.zreg[k*maxU]
+	z := r.copies[k*maxU].z
 	if z < 0 || r.c.comps[k].wide != (size == 8) {
 		return 0, false
 	}
@@ -80,7 +80,7 @@ func (r *region) uniformIn(k int32, size int) (x86.Vec, bool) {
 // loadUniform brings uniform component k into a register, in elements of its own size; all strips in flight share it.
 func (r *region) loadUniform(k int32) x86.Vec {
 	m := &r.c.comps[k]
-	if z := r.zreg[k*maxU]; z >= 0 {
+	if z := r.copies[k*maxU].z; z >= 0 {
 		r.zpin |= 1 << z
 		return x86.Vec(z)
 	}
@@ -90,7 +90,7 @@ func (r *region) loadUniform(k int32) x86.Vec {
 		inst = x86.VPBROADCASTQ
 	}
 	r.c.a.E(inst, x86.L512, uint8(z), 0, r.c.memOf(k), x86.Mod{})
-	r.zreg[k*maxU] = int8(z)
+	r.copies[k*maxU].z = int8(z)
 	return z
 }
 
@@ -133,13 +133,13 @@ func (r *region) table(t *[16]uint32) x86.RM {
 // load brings copy u of component k into a register.
 func (r *region) load(k int32, u int) x86.Vec {
 	o := k*maxU + int32(u)
-	if z := r.zreg[o]; z >= 0 {
+	if z := r.copies[o].z; z >= 0 {
 		r.zpin |= 1 << z
 		return x86.Vec(z)
 	}
 	z := r.allocZ(o)
 	r.c.a.E(x86.VMOVDQU32, x86.L512, uint8(z), 0, r.zmem(k, u), x86.Mod{})
-	r.zreg[o] = int8(z)
+	r.copies[o].z = int8(z)
 	return z
 }
 
@@ -235,12 +235,12 @@ func (r *region) kin(id ir.ID, u int, allowNone bool) x86.K {
 		return k
 	}
 	o := m*maxU + int32(u)
-	if k := r.kreg[o]; k >= 0 {
+	if k := r.copies[o].k; k >= 0 {
 		r.kpin |= 1 << k
 		return x86.K(k)
 	}
 	k := r.allocK(o)
 	a.X(x86.KMOVWL, x86.L128, uint8(k), 0, r.kmem(m, u))
-	r.kreg[o] = int8(k)
+	r.copies[o].k = int8(k)
 	return k
 }

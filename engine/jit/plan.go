@@ -32,7 +32,7 @@ type planner struct {
 	c      *compiler
 	scalar []ir.ID
 	vector []ir.ID
-	turn   int32 // value.pending of what is defined in vector
+	turn   int32 // value.pending of what is defined in vector; above those of earlier blocks
 	vset   [vgprs]int32
 	mset   [isa.NumSRegs + 2]int32 // the turn in which vector last writes each VGPR and each scalar register
 	load   bool                    // LDS loads in vector
@@ -166,7 +166,9 @@ func (c *compiler) plan() {
 	}
 	c.findScopes()
 	p := &c.pl
-	*p = planner{c: c, turn: 1, scalar: p.scalar[:0], vector: p.vector[:0]}
+	p.c, p.scalar, p.vector = c, p.scalar[:0], p.vector[:0]
+	p.turn++ // of the last block's nothing counts
+	p.load, p.store, p.env, p.envSet = false, false, 0, false
 	for _, id := range b.Code {
 		if !c.vals[id].dead {
 			p.add(id)

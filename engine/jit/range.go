@@ -49,7 +49,7 @@ func (x *access) byRange(n int32, there x86.Label) {
 	*s = c.newSpan(int(x.v.PC>>2), n, x.store)
 	out := a.NewLabel()
 	c.rangeHost(s, out)
-	if !x.store && c.inLoop() {
+	if !x.store && !c.m.Quick && c.inLoop() {
 		x.prefetch(n)
 	}
 	a.Jmp(there)

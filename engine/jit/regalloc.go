@@ -41,9 +41,9 @@ func (r *region) spillZ(i int) {
 	k, u := o/maxU, int(o%maxU)
 	if !r.inMem(k, u) {
 		r.c.a.E(x86.VMOVDQU32S, x86.L512, uint8(i), 0, r.vaddr(rFrame, r.c.slot(k), u), x86.Mod{})
-		r.stored[o] = true
+		r.copies[o].stored = true
 	}
-	r.zreg[o] = noReg
+	r.copies[o].z = noReg
 	r.zown[i] = ownFree
 }
 
@@ -72,9 +72,9 @@ func (r *region) allocK(own int32) x86.K {
 	k, u := o/maxU, int(o%maxU)
 	if !r.inMem(k, u) {
 		r.c.a.X(x86.KMOVWS, x86.L128, uint8(best), 0, r.kaddr(rFrame, r.c.slot(k), u))
-		r.stored[o] = true
+		r.copies[o].stored = true
 	}
-	r.kreg[o] = noReg
+	r.copies[o].k = noReg
 	r.kown[best] = own
 	r.kpin |= 1 << best
 	return x86.K(best)
@@ -122,15 +122,15 @@ func (r *region) release(v *ir.Value, u int) {
 				}
 				o = int(k) * maxU
 			}
-			if z := r.zreg[o]; z >= 0 {
+			if z := r.copies[o].z; z >= 0 {
 				r.zown[z] = ownFree
 				r.zpin &^= 1 << z
-				r.zreg[o] = noReg
+				r.copies[o].z = noReg
 			}
-			if q := r.kreg[o]; q >= 0 {
+			if q := r.copies[o].k; q >= 0 {
 				r.kown[q] = ownFree
 				r.kpin &^= 1 << q
-				r.kreg[o] = noReg
+				r.copies[o].k = noReg
 			}
 		}
 	}
@@ -147,7 +147,7 @@ func (r *region) dst(id ir.ID, i, u int) x86.Vec {
 	}
 	o := ks[i]*maxU + int32(u)
 	z := r.allocZ(o)
-	r.zreg[o] = int8(z)
+	r.copies[o].z = int8(z)
 	return z
 }
 
@@ -169,7 +169,7 @@ func (r *region) kdstOver(id ir.ID, u int, k x86.K) x86.K {
 		return r.kdstEarly(id, u)
 	}
 	o := r.c.vals[id].comps[0]*maxU + int32(u)
-	r.kown[k], r.kreg[o] = o, int8(k)
+	r.kown[k], r.copies[o].k = o, int8(k)
 	r.kpin |= 1 << k
 	return k
 }
@@ -178,7 +178,7 @@ func (r *region) kdstOver(id ir.ID, u int, k x86.K) x86.K {
 func (r *region) dstEarly(id ir.ID, i, u int) x86.Vec {
 	o := r.c.vals[id].comps[i]*maxU + int32(u)
 	z := r.allocZ(o)
-	r.zreg[o] = int8(z)
+	r.copies[o].z = int8(z)
 	return z
 }
 
@@ -186,7 +186,7 @@ func (r *region) dstEarly(id ir.ID, i, u int) x86.Vec {
 func (r *region) become(id ir.ID, i, u int, z x86.Vec) {
 	o := r.c.vals[id].comps[i]*maxU + int32(u)
 	r.zown[z] = o
-	r.zreg[o] = int8(z)
+	r.copies[o].z = int8(z)
 }
 
 // kdst is the mask register for a result.
@@ -194,7 +194,7 @@ func (r *region) kdst(id ir.ID, u int) x86.K {
 	r.release(r.c.v(id), u)
 	o := r.c.vals[id].comps[0]*maxU + int32(u)
 	k := r.allocK(o)
-	r.kreg[o] = int8(k)
+	r.copies[o].k = int8(k)
 	return k
 }
 
@@ -202,7 +202,7 @@ func (r *region) kdst(id ir.ID, u int) x86.K {
 func (r *region) kdstEarly(id ir.ID, u int) x86.K {
 	o := r.c.vals[id].comps[0]*maxU + int32(u)
 	k := r.allocK(o)
-	r.kreg[o] = int8(k)
+	r.copies[o].k = int8(k)
 	return k
 }
 
@@ -227,7 +227,7 @@ func (r *region) prepare(id ir.ID, v *ir.Value) {
 				m.home = -1
 				c.a.E(x86.VMOVDQU32S, x86.L512, uint8(z), 0, r.vaddr(rFrame, c.slot(k), u), x86.Mod{})
 				m.home = home
-				r.stored[int(k)*maxU+u] = true
+				r.copies[int(k)*maxU+u].stored = true
 			}
 		}
 		m.home = -1
@@ -236,8 +236,8 @@ func (r *region) prepare(id ir.ID, v *ir.Value) {
 			// The argument of the vset itself may be this value: it stays in its register.
 			if !r.usedLater(k) && !c.isArg(v, k) {
 				o := int(k)*maxU + u
-				if z := r.zreg[o]; z >= 0 {
-					r.zown[z], r.zreg[o] = ownFree, noReg
+				if z := r.copies[o].z; z >= 0 {
+					r.zown[z], r.copies[o].z = ownFree, noReg
 				}
 			}
 		}
@@ -279,26 +279,26 @@ func (r *region) endOp(id ir.ID, v *ir.Value, u int) {
 			continue
 		}
 		o := int(k)*maxU + u
-		if m.last > c.seg && !r.stored[o] && int(r.adopt[k]) <= r.pos+1 {
+		if m.last > c.seg && !r.copies[o].stored && int(r.uses[k].adopt) <= r.pos+1 {
 			switch {
-			case r.zreg[o] >= 0:
-				c.a.E(x86.VMOVDQU32S, x86.L512, uint8(r.zreg[o]), 0, r.vaddr(rFrame, c.slot(k), u), x86.Mod{})
-				r.stored[o] = true
-			case r.kreg[o] >= 0:
+			case r.copies[o].z >= 0:
+				c.a.E(x86.VMOVDQU32S, x86.L512, uint8(r.copies[o].z), 0, r.vaddr(rFrame, c.slot(k), u), x86.Mod{})
+				r.copies[o].stored = true
+			case r.copies[o].k >= 0:
 				if w := r.whole(k, nil); w != nil {
-					r.putWhole(w, x86.K(r.kreg[o]), u)
+					r.putWhole(w, x86.K(r.copies[o].k), u)
 					break
 				}
-				c.a.X(x86.KMOVWS, x86.L128, uint8(r.kreg[o]), 0, r.kaddr(rFrame, c.slot(k), u))
-				r.stored[o] = true
+				c.a.X(x86.KMOVWS, x86.L128, uint8(r.copies[o].k), 0, r.kaddr(rFrame, c.slot(k), u))
+				r.copies[o].stored = true
 			}
 		}
 		if !r.usedLater(k) {
-			if z := r.zreg[o]; z >= 0 {
-				r.zown[z], r.zreg[o] = ownFree, noReg
+			if z := r.copies[o].z; z >= 0 {
+				r.zown[z], r.copies[o].z = ownFree, noReg
 			}
-			if q := r.kreg[o]; q >= 0 {
-				r.kown[q], r.kreg[o] = ownFree, noReg
+			if q := r.copies[o].k; q >= 0 {
+				r.kown[q], r.copies[o].k = ownFree, noReg
 			}
 		}
 	}

@@ -32,12 +32,9 @@ type region struct {
 	loop    bool
 	pos     int
 	ops     []ir.ID
-	nextAt  [][]int32 // by component: positions in ops that use it, ascending
-	passed  []int32   // by component: how many of nextAt are not after pos
-	touched []int32   // components with anything in nextAt, zreg, kreg or stored
-	zreg    []int8
-	kreg    []int8
-	stored  []bool // copy is in its slot
+	uses    []usage    // by component
+	copies  []compCopy // by component·maxU + strip in flight
+	touched []int32    // components with anything in uses or copies
 	zown    [32]int32
 	kown    [8]int32
 	zpin    uint32
@@ -48,8 +45,22 @@ type region struct {
 	kept    int32 // bytes of frame for that
 	bound   ldsBound
 	wholes  []wholeMask
-	adopt   []int32 // by component: position of the write that gives it a register's home, plus one; or 0
 }
+
+// usage is where a region uses a component.
+type usage struct {
+	at     []int32 // positions in ops that use it, ascending
+	passed int32   // how many of these are not after pos
+	adopt  int32   // position of the write that gives it a register's home, plus one; or 0
+}
+
+// compCopy is where a component is in one strip in flight.
+type compCopy struct {
+	z, k   int8 // register, or noReg
+	stored bool // it is in its slot
+}
+
+var nowhere = compCopy{z: noReg, k: noReg}
 
 // vectorSegment emits a region, looped over the strips. When many writes hang on one mask, there are two versions: for
 // all lanes active and for any mask.
@@ -179,17 +190,14 @@ func (r *region) reset() {
 	r.wholes = r.wholes[:0]
 	// Only what the last region touched is not as it is to begin with.
 	for _, k := range r.touched {
-		r.nextAt[k], r.passed[k], r.adopt[k] = r.nextAt[k][:0], 0, 0
-		for o := k * maxU; o < (k+1)*maxU; o++ {
-			r.zreg[o], r.kreg[o], r.stored[o] = noReg, noReg, false
-		}
+		u := &r.uses[k]
+		u.at, u.passed, u.adopt = u.at[:0], 0, 0
+		*(*[maxU]compCopy)(r.copies[k*maxU:]) = [maxU]compCopy{nowhere, nowhere, nowhere, nowhere}
 	}
 	r.touched = r.touched[:0]
-	for n := len(r.c.comps); len(r.nextAt) < n; {
-		r.nextAt, r.passed, r.adopt = append(r.nextAt, nil), append(r.passed, 0), append(r.adopt, 0)
-		for range maxU {
-			r.zreg, r.kreg, r.stored = append(r.zreg, noReg), append(r.kreg, noReg), append(r.stored, false)
-		}
+	for n := len(r.c.comps); len(r.uses) < n; {
+		r.uses = append(r.uses, usage{})
+		r.copies = append(r.copies, nowhere, nowhere, nowhere, nowhere)
 	}
 	for i := range r.zown {
 		r.zown[i] = ownFree
@@ -203,13 +211,13 @@ func (r *region) reset() {
 				continue
 			}
 			for _, k := range r.c.vals[arg].comps {
-				l := r.nextAt[k]
-				if len(l) == 0 {
+				u := &r.uses[k]
+				if n := len(u.at); n == 0 {
 					r.touched = append(r.touched, k)
-				} else if l[len(l)-1] == int32(i) {
+				} else if u.at[n-1] == int32(i) {
 					continue
 				}
-				r.nextAt[k] = append(l, int32(i))
+				u.at = append(u.at, int32(i))
 			}
 		}
 		r.touched = append(r.touched, r.c.vals[id].comps...)
@@ -218,13 +226,14 @@ func (r *region) reset() {
 
 // next is the position of k's next use after the current operation, or a far one.
 func (r *region) next(k int32) int {
-	at, i := r.nextAt[k], int(r.passed[k])
-	for i < len(at) && int(at[i]) <= r.pos { // pos only grows
+	u := &r.uses[k]
+	i := int(u.passed)
+	for i < len(u.at) && int(u.at[i]) <= r.pos { // pos only grows
 		i++
 	}
-	r.passed[k] = int32(i)
-	if i < len(at) {
-		return int(at[i])
+	u.passed = int32(i)
+	if i < len(u.at) {
+		return int(u.at[i])
 	}
 	return 1 << 30
 }
@@ -234,7 +243,7 @@ func (r *region) usedLater(k int32) bool { return r.next(k) < 1<<30 }
 // inMem tells whether copy u of k can be read from memory.
 func (r *region) inMem(k int32, u int) bool {
 	m := &r.c.comps[k]
-	return m.home >= 0 || m.def < r.c.seg || r.stored[int(k)*maxU+u]
+	return m.home >= 0 || m.def < r.c.seg || r.copies[int(k)*maxU+u].stored
 }
 
 // vaddr is 64 bytes of a vector for strip u at base+off.
@@ -284,14 +293,14 @@ func (r *region) findAdopted() {
 			continue
 		}
 		m := &c.comps[ks[0]]
-		if r.adopt[ks[0]] != 0 || m.kind != compZ || m.wide || m.home >= 0 || m.def != c.seg || m.shr != 0 {
+		if r.uses[ks[0]].adopt != 0 || m.kind != compZ || m.wide || m.home >= 0 || m.def != c.seg || m.shr != 0 {
 			continue
 		}
 		if _, ok := c.compConst(ks[0]); ok {
 			continue
 		}
 		if s := c.vals[m.id].scope; c.fullMask(v.Args[1]) || s == v.Args[1] {
-			r.adopt[ks[0]] = int32(i) + 1
+			r.uses[ks[0]].adopt = int32(i) + 1
 		}
 	}
 }
@@ -303,7 +312,7 @@ func (r *region) adopted(v *ir.Value) {
 	if len(ks) == 0 {
 		return
 	}
-	if int(r.adopt[ks[0]]) != r.pos+1 {
+	if int(r.uses[ks[0]].adopt) != r.pos+1 {
 		return
 	}
 	home := offV + int32(v.Imm)*int32(c.lanes)*4

@@ -136,12 +136,12 @@ func (s *stream) evaluate(f *ir.Func, decs []bool) (err error) {
 	s.level, s.consts, s.items = map[ir.ID]uint8{}, map[constant]ir.ID{}, map[uint64]*sval{}
 	s.lists = [3][]ir.ID{}
 	s.p = planner{c: c, turn: 1}
-	c.own, c.code, c.zero = c.own[:0], c.code[:0], ir.NoID
+	c.code, c.zero = c.code[:0], ir.NoID
 	c.vals = c.vals[:c.n]
 	for i := range c.vals {
 		c.vals[i] = value{}
 	}
-	clear(c.over)
+	c.original()
 	defer func() {
 		switch x := recover().(type) {
 		case nil:

@@ -350,7 +350,6 @@ func (c *compiler) streamRegion(s *stream, ops []ir.ID) {
 	r := &c.r
 	r.c, r.ops, r.full, r.u, r.loop = c, ops, ir.NoID, c.strips, false
 	r.reset()
-	clear(r.adopt)
 	for i, id := range ops {
 		if _, set, _ := floatEnv(c.v(id)); set {
 			env, _, _ := floatEnv(c.v(id))

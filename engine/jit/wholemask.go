@@ -80,7 +80,7 @@ func (r *region) putWhole(m *wholeMask, k x86.K, u int) {
 		r.storeWhole(m)
 		if m.set == nil {
 			for u := range r.u {
-				r.stored[int(m.comp)*maxU+u] = true
+				r.copies[int(m.comp)*maxU+u].stored = true
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package x86
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 )
 
 // Reg is a 64-bit general register; the operand size is chosen per instruction.
@@ -326,31 +327,49 @@ func (a *Asm) Finish() ([]byte, error) {
 
 func (a *Asm) i32(v int32) { a.Buf = binary.LittleEndian.AppendUint32(a.Buf, uint32(v)) }
 
-// modrm emits ModRM, SIB and displacement. n is the disp8 scale (1 outside EVEX), tail the bytes of immediate that
-// follow (a rip-relative displacement counts from the end of the instruction).
-func (a *Asm) modrm(reg uint8, m RM, n int32, tail int) {
-	reg &= 7
+// instr is the beginning of an instruction: up to six bytes, the first lowest, of prefixes and opcode.
+type instr struct {
+	w uint64
+	n uint8 // bits of w
+}
+
+func (i *instr) put(b byte) {
+	i.w |= uint64(b) << (i.n & 63)
+	i.n += 8
+}
+
+// modrm emits the beginning of an instruction, ModRM, SIB and displacement. scale is the logarithm of the disp8 scale (0 outside EVEX), tail
+// the bytes of immediate that follow (a rip-relative displacement counts from the end of the instruction).
+func (a *Asm) modrm(i instr, reg uint8, m RM, scale uint8, tail int) {
+	const longest = 24 // no instruction has more than 15 bytes; what is written at once may go beyond
+	at := len(a.Buf)
+	if cap(a.Buf)-at < longest {
+		a.Buf = slices.Grow(a.Buf, max(4096, at))
+	}
+	b := a.Buf[at : at+longest]
+	reg = reg & 7 << 3
+	var mod byte
 	switch m.kind {
 	case kindReg:
-		a.Buf = append(a.Buf, 0xc0|reg<<3|m.reg&7)
-		return
+		i.put(0xc0 | reg | m.reg&7)
 	case kindRIP:
-		a.Buf = append(a.Buf, reg<<3|5)
-		at := int32(len(a.Buf))
-		a.fixups = append(a.fixups, fixup{at, at + 4 + int32(tail), m.label, m.disp})
-		a.i32(0)
-		return
-	}
-	var mod byte
-	switch {
-	case m.disp == 0 && m.reg&7 != 5:
-		mod = 0
-	case m.disp%n == 0 && m.disp/n >= -128 && m.disp/n <= 127:
-		mod = 0x40
+		i.put(reg | 5)
+		place := int32(at) + int32(i.n>>3)
+		a.fixups = append(a.fixups, fixup{place, place + 4 + int32(tail), m.label, m.disp})
+		m.disp, mod = 0, 0x80
 	default:
-		mod = 0x80
-	}
-	if m.index != noReg || m.reg&7 == 4 {
+		short := m.disp >> (scale & 31)
+		switch {
+		case m.disp == 0 && m.reg&7 != 5:
+		case short<<(scale&31) == m.disp && short == int32(int8(short)):
+			mod, m.disp = 0x40, short
+		default:
+			mod = 0x80
+		}
+		if m.index == noReg && m.reg&7 != 4 {
+			i.put(mod | reg | m.reg&7)
+			break
+		}
 		index := byte(4)
 		if m.index != noReg {
 			index = m.index & 7
@@ -358,14 +377,18 @@ func (a *Asm) modrm(reg uint8, m RM, n int32, tail int) {
 				a.fail("rsp as index")
 			}
 		}
-		a.Buf = append(a.Buf, mod|reg<<3|4, m.scale<<6|index<<3|m.reg&7)
-	} else {
-		a.Buf = append(a.Buf, mod|reg<<3|m.reg&7)
+		i.put(mod | reg | 4)
+		i.put(m.scale<<6 | index<<3 | m.reg&7)
 	}
+	n := int(i.n>>3) & 15
+	binary.LittleEndian.PutUint64(b, i.w)
+	binary.LittleEndian.PutUint32(b[n:], uint32(m.disp))
+	// ModRM's upper bits say how long the displacement is.
 	switch mod {
 	case 0x40:
-		a.Buf = append(a.Buf, byte(m.disp/n))
+		n++
 	case 0x80:
-		a.i32(m.disp)
+		n += 4
 	}
+	a.Buf = a.Buf[:at+n]
 }

@@ -53,13 +53,13 @@ func gi(name string, pfx, m, op byte, form gform, ext byte, size gsize) *GInst {
 	return i
 }
 
-// head emits prefixes, REX and opcode. byteReg tells that reg is a byte register, byteRM the same of r/m.
-func (a *Asm) head(pfx, m, op byte, size int, reg uint8, rm RM, byteReg, byteRM bool) {
+// head gives prefixes, REX and opcode. byteReg tells that reg is a byte register, byteRM the same of r/m.
+func head(pfx, m, op byte, size int, reg uint8, rm *RM, byteReg, byteRM bool) (i instr) {
 	if size == 2 {
-		a.Buf = append(a.Buf, 0x66)
+		i.put(0x66)
 	}
 	if pfx != 0 {
-		a.Buf = append(a.Buf, pfx)
+		i.put(pfx)
 	}
 	rex := byte(0)
 	if size == 8 {
@@ -78,15 +78,17 @@ func (a *Asm) head(pfx, m, op byte, size int, reg uint8, rm RM, byteReg, byteRM 
 		rex |= 0x40
 	}
 	if rex != 0 {
-		a.Buf = append(a.Buf, rex)
+		i.put(rex)
 	}
 	switch m {
 	case 1:
-		a.Buf = append(a.Buf, 0x0f)
+		i.put(0x0f)
 	case 2:
-		a.Buf = append(a.Buf, 0x0f, 0x38)
+		i.put(0x0f)
+		i.put(0x38)
 	}
-	a.Buf = append(a.Buf, op)
+	i.put(op)
+	return i
 }
 
 func (a *Asm) gcheck(i *GInst, size int, f gform) {
@@ -117,8 +119,7 @@ func (a *Asm) general(i *GInst, size int, reg uint8, rm RM, tail int) {
 		hs = 4
 	}
 	regIsOperand := i.form != gM && i.form != gMI8
-	a.head(i.pfx, i.m, op, hs, reg, rm, b && regIsOperand, b || i.size&src8 != 0)
-	a.modrm(reg, rm, 1, tail)
+	a.modrm(head(i.pfx, i.m, op, hs, reg, &rm, b && regIsOperand, b || i.size&src8 != 0), reg, rm, 0, tail)
 }
 
 // G emits a two-operand instruction with reg as destination and r/m as source.
@@ -190,8 +191,7 @@ func (a *Asm) Alu(op Alu, size int, reg Reg, rm RM) {
 	if size == 1 {
 		c--
 	}
-	a.head(0, 0, c, size, uint8(reg), rm, size == 1, size == 1)
-	a.modrm(uint8(reg), rm, 1, 0)
+	a.modrm(head(0, 0, c, size, uint8(reg), &rm, size == 1, size == 1), uint8(reg), rm, 0, 0)
 }
 
 // AluS emits r/m ← r/m op reg.
@@ -203,8 +203,7 @@ func (a *Asm) AluS(op Alu, size int, rm RM, reg Reg) {
 	if size == 1 {
 		c--
 	}
-	a.head(0, 0, c, size, uint8(reg), rm, size == 1, size == 1)
-	a.modrm(uint8(reg), rm, 1, 0)
+	a.modrm(head(0, 0, c, size, uint8(reg), &rm, size == 1, size == 1), uint8(reg), rm, 0, 0)
 }
 
 // AluI emits r/m ← r/m op immediate; for 8 bytes the immediate is sign-extended from 32 bits.
@@ -214,20 +213,16 @@ func (a *Asm) AluI(op Alu, size int, rm RM, imm int32) {
 	}
 	switch {
 	case size == 1:
-		a.head(0, 0, 0x80, 1, uint8(op), rm, false, true)
-		a.modrm(uint8(op), rm, 1, 1)
+		a.modrm(head(0, 0, 0x80, 1, uint8(op), &rm, false, true), uint8(op), rm, 0, 1)
 		a.Buf = append(a.Buf, byte(imm))
 	case imm >= -128 && imm <= 127:
-		a.head(0, 0, 0x83, size, uint8(op), rm, false, false)
-		a.modrm(uint8(op), rm, 1, 1)
+		a.modrm(head(0, 0, 0x83, size, uint8(op), &rm, false, false), uint8(op), rm, 0, 1)
 		a.Buf = append(a.Buf, byte(imm))
 	case size == 2:
-		a.head(0, 0, 0x81, 2, uint8(op), rm, false, false)
-		a.modrm(uint8(op), rm, 1, 2)
+		a.modrm(head(0, 0, 0x81, 2, uint8(op), &rm, false, false), uint8(op), rm, 0, 2)
 		a.Buf = append(a.Buf, byte(imm), byte(imm>>8))
 	default:
-		a.head(0, 0, 0x81, size, uint8(op), rm, false, false)
-		a.modrm(uint8(op), rm, 1, 4)
+		a.modrm(head(0, 0, 0x81, size, uint8(op), &rm, false, false), uint8(op), rm, 0, 4)
 		a.i32(imm)
 	}
 }
@@ -245,8 +240,9 @@ func (a *Asm) MovI(reg Reg, v uint64) {
 		a.Buf = append(a.Buf, 0xb8|byte(reg)&7)
 		a.i32(int32(v))
 	case int64(v) == int64(int32(v)):
-		a.head(0, 0, 0xc7, 8, 0, R(reg), false, false)
-		a.modrm(0, R(reg), 1, 4)
+		rm := R(reg)
+		i := head(0, 0, 0xc7, 8, 0, &rm, false, false)
+		a.modrm(i, 0, rm, 0, 4)
 		a.i32(int32(v))
 	default:
 		a.Buf = append(a.Buf, 0x48|byte(reg)>>3, 0xb8|byte(reg)&7)
@@ -263,8 +259,7 @@ func (a *Asm) MovMI(size int, m RM, imm int32) {
 	if size == 1 {
 		op = 0xc6
 	}
-	a.head(0, 0, op, size, 0, m, false, size == 1)
-	a.modrm(0, m, 1, tail)
+	a.modrm(head(0, 0, op, size, 0, &m, false, size == 1), 0, m, 0, tail)
 	switch tail {
 	case 1:
 		a.Buf = append(a.Buf, byte(imm))
@@ -281,13 +276,11 @@ func (a *Asm) IMulI(size int, reg Reg, rm RM, imm int32) {
 		a.note("imul %s, %s, %d", gname(uint8(reg), size), grm(rm, size), imm)
 	}
 	if imm >= -128 && imm <= 127 {
-		a.head(0, 0, 0x6b, size, uint8(reg), rm, false, false)
-		a.modrm(uint8(reg), rm, 1, 1)
+		a.modrm(head(0, 0, 0x6b, size, uint8(reg), &rm, false, false), uint8(reg), rm, 0, 1)
 		a.Buf = append(a.Buf, byte(imm))
 		return
 	}
-	a.head(0, 0, 0x69, size, uint8(reg), rm, false, false)
-	a.modrm(uint8(reg), rm, 1, 4)
+	a.modrm(head(0, 0, 0x69, size, uint8(reg), &rm, false, false), uint8(reg), rm, 0, 4)
 	a.i32(imm)
 }
 
@@ -297,13 +290,11 @@ func (a *Asm) TestI(size int, rm RM, imm int32) {
 		a.note("test %s, %d", grm(rm, size), imm)
 	}
 	if size == 1 {
-		a.head(0, 0, 0xf6, 1, 0, rm, false, true)
-		a.modrm(0, rm, 1, 1)
+		a.modrm(head(0, 0, 0xf6, 1, 0, &rm, false, true), 0, rm, 0, 1)
 		a.Buf = append(a.Buf, byte(imm))
 		return
 	}
-	a.head(0, 0, 0xf7, size, 0, rm, false, false)
-	a.modrm(0, rm, 1, 4)
+	a.modrm(head(0, 0, 0xf7, size, 0, &rm, false, false), 0, rm, 0, 4)
 	a.i32(imm)
 }
 
@@ -312,8 +303,7 @@ func (a *Asm) Cmov(cc CC, size int, reg Reg, rm RM) {
 	if a.List != nil {
 		a.note("cmov%s %s, %s", ccNames[cc], gname(uint8(reg), size), grm(rm, size))
 	}
-	a.head(0, 1, 0x40|byte(cc), size, uint8(reg), rm, false, false)
-	a.modrm(uint8(reg), rm, 1, 0)
+	a.modrm(head(0, 1, 0x40|byte(cc), size, uint8(reg), &rm, false, false), uint8(reg), rm, 0, 0)
 }
 
 // Set emits a byte ← 1 if the condition holds, else 0.
@@ -321,8 +311,7 @@ func (a *Asm) Set(cc CC, rm RM) {
 	if a.List != nil {
 		a.note("set%s %s", ccNames[cc], grm(rm, 1))
 	}
-	a.head(0, 1, 0x90|byte(cc), 1, 0, rm, false, true)
-	a.modrm(0, rm, 1, 0)
+	a.modrm(head(0, 1, 0x90|byte(cc), 1, 0, &rm, false, true), 0, rm, 0, 0)
 }
 
 // Jcc jumps to a label if the condition holds. The displacement is always 32 bits: distances are small against the
@@ -355,8 +344,7 @@ func (a *Asm) JmpR(rm RM) {
 	if a.List != nil {
 		a.note("jmp %s", grm(rm, 8))
 	}
-	a.head(0, 0, 0xff, 4, 4, rm, false, false)
-	a.modrm(4, rm, 1, 0)
+	a.modrm(head(0, 0, 0xff, 4, 4, &rm, false, false), 4, rm, 0, 0)
 }
 
 // LeaL emits reg ← address of a label plus off.
@@ -406,8 +394,7 @@ func (a *Asm) Ldmxcsr(m RM) {
 	if a.List != nil {
 		a.note("ldmxcsr %s", memText(m, 4, ""))
 	}
-	a.head(0, 1, 0xae, 4, 2, m, false, false)
-	a.modrm(2, m, 1, 0)
+	a.modrm(head(0, 1, 0xae, 4, 2, &m, false, false), 2, m, 0, 0)
 }
 
 // Stmxcsr stores the floating-point control register.
@@ -415,6 +402,5 @@ func (a *Asm) Stmxcsr(m RM) {
 	if a.List != nil {
 		a.note("stmxcsr %s", memText(m, 4, ""))
 	}
-	a.head(0, 1, 0xae, 4, 3, m, false, false)
-	a.modrm(3, m, 1, 0)
+	a.modrm(head(0, 1, 0xae, 4, 3, &m, false, false), 3, m, 0, 0)
 }

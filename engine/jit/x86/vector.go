@@ -1,5 +1,7 @@
 package x86
 
+import "math/bits"
+
 // VL is a vector length as EVEX.L'L encodes it.
 type VL uint8
 
@@ -271,7 +273,7 @@ func (a *Asm) vec(i *Inst, l VL, reg, vv uint8, m RM, mod Mod, imm uint8) {
 	v2 = vv >> 4 & 1
 	ll := byte(l)
 	var b byte
-	n := int32(1)
+	scale := uint8(0)
 	switch m.kind {
 	case kindReg:
 		bb, xb = m.reg>>3&1, m.reg>>4&1
@@ -289,7 +291,7 @@ func (a *Asm) vec(i *Inst, l VL, reg, vv uint8, m RM, mod Mod, imm uint8) {
 			b, ll = 1, byte(mod.Round-RoundNearest)
 		}
 	default:
-		n = int32(i.memBytes(l, m.bcast))
+		scale = uint8(bits.TrailingZeros32(uint32(i.memBytes(l, m.bcast))))
 		if m.kind != kindRIP {
 			bb = m.reg >> 3 & 1
 			if m.index != noReg {
@@ -316,16 +318,14 @@ func (a *Asm) vec(i *Inst, l VL, reg, vv uint8, m RM, mod Mod, imm uint8) {
 	if mod.Z {
 		z = 1
 	}
-	a.Buf = append(a.Buf, 0x62,
-		(rb^1)<<7|(xb^1)<<6|(bb^1)<<5|(r2^1)<<4|mmm,
-		w<<7|(^vv&15)<<3|4|pp,
-		z<<7|ll<<5|b<<4|(v2^1)<<3|byte(mod.K),
-		i.op)
+	p1 := (rb^1)<<7 | (xb^1)<<6 | (bb^1)<<5 | (r2^1)<<4 | mmm
+	p2 := w<<7 | (^vv&15)<<3 | 4 | pp
+	p3 := z<<7 | ll<<5 | b<<4 | (v2^1)<<3 | byte(mod.K)
 	tail := 0
 	if i.imm {
 		tail = 1
 	}
-	a.modrm(reg, m, n, tail)
+	a.modrm(instr{0x62 | uint64(p1)<<8 | uint64(p2)<<16 | uint64(p3)<<24 | uint64(i.op)<<32, 40}, reg, m, scale, tail)
 	if i.imm {
 		a.Buf = append(a.Buf, imm)
 	}
@@ -392,16 +392,17 @@ func (a *Asm) vex(i *Inst, l VL, reg, vv uint8, m RM, imm uint8) {
 	case i.f&l0 == 0:
 		ll = byte(l)
 	}
+	var in instr
 	if xb == 0 && bb == 0 && w == 0 && mmm == 1 {
-		a.Buf = append(a.Buf, 0xc5, (rb^1)<<7|(^vv&15)<<3|ll<<2|pp, i.op)
+		in = instr{0xc5 | uint64((rb^1)<<7|(^vv&15)<<3|ll<<2|pp)<<8 | uint64(i.op)<<16, 24}
 	} else {
-		a.Buf = append(a.Buf, 0xc4, (rb^1)<<7|(xb^1)<<6|(bb^1)<<5|mmm, w<<7|(^vv&15)<<3|ll<<2|pp, i.op)
+		in = instr{0xc4 | uint64((rb^1)<<7|(xb^1)<<6|(bb^1)<<5|mmm)<<8 | uint64(w<<7|(^vv&15)<<3|ll<<2|pp)<<16 | uint64(i.op)<<24, 32}
 	}
 	tail := 0
 	if i.imm {
 		tail = 1
 	}
-	a.modrm(reg, m, 1, tail)
+	a.modrm(in, reg, m, 0, tail)
 	if i.imm {
 		a.Buf = append(a.Buf, imm)
 	}
