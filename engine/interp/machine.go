@@ -31,9 +31,9 @@ type machine struct {
 	text  string
 
 	frame  []uint32
-	consts []uint32    // of the running program; keeps it reachable
-	host   [64]uintptr // not in the Go heap
-	quad   [64]uint64  // what loadQuads has read
+	consts []uint32      // of the running program; keeps it reachable
+	host   [64]uintptr   // not in the Go heap
+	quad   [2][64]uint64 // what loadQuads has read
 	va     [64]uint64
 	kind   [64]uint8
 }

@@ -325,8 +325,8 @@ func runLoad(m *machine, in *inst) bool {
 		m.gather(regs, int(v.Width)/4)
 		return true
 	}
-	if v.Width == 8 {
-		m.loadQuads(k)
+	if v.Width >= 8 && v.Width <= 16 {
+		m.loadQuads(k, int(v.Width)/8)
 	}
 	set := m.mask(in.mask)
 	for i, r := range regs {
@@ -352,12 +352,14 @@ func runLoad(m *machine, in *inst) bool {
 	return true
 }
 
-// loadQuads reads the eight bytes of each lane of k that has them in host memory, into m.quad. A lane's aligned quadword is one access, though its
+// loadQuads reads n times eight bytes of each lane of k that has them in host memory, into m.quad. A lane's aligned quadword is one access, though its
 // registers are written one after the other: programs hand a flag and a value to each other in one.
-func (m *machine) loadQuads(k uint64) {
+func (m *machine) loadQuads(k uint64, n int) {
 	for ; k != 0; k &= k - 1 {
 		if l := bits.TrailingZeros64(k) & 63; m.kind[l] == toHost {
-			m.quad[l] = *(*uint64)(hostPtr(uint64(m.host[l])))
+			for i := range n {
+				m.quad[i&1][l] = *(*uint64)(hostPtr(uint64(m.host[l]) + 8*uint64(i)))
+			}
 		}
 	}
 }
@@ -380,8 +382,9 @@ func (m *machine) gather(regs []ref, words int) {
 	case 4:
 		d0, d1, d2, d3 := m.lanes(regs[0])[:m.n], m.lanes(regs[1])[:m.n], m.lanes(regs[2])[:m.n], m.lanes(regs[3])[:m.n]
 		for l, h := range host {
-			p := (*[4]uint32)(hostPtr(uint64(h)))
-			d0[l], d1[l], d2[l], d3[l] = p[0], p[1], p[2], p[3]
+			p := (*[2]uint64)(hostPtr(uint64(h)))
+			x, y := p[0], p[1]
+			d0[l], d1[l], d2[l], d3[l] = uint32(x), uint32(x>>32), uint32(y), uint32(y>>32)
 		}
 	default:
 		for i := range words {
@@ -403,8 +406,8 @@ func (m *machine) loadReg(in *inst, k uint64, i int, d *lanes) {
 		var x uint32
 		switch m.kind[l] {
 		case toHost:
-			if v.Width == 8 {
-				d[l] = uint32(m.quad[l] >> (8 * off))
+			if v.Width <= 16 && i|1 < int(v.Width)/4 {
+				d[l] = uint32(m.quad[i>>1&1][l] >> (32 * (i & 1)))
 				continue
 			}
 			p := hostPtr(uint64(m.host[l] + off))
@@ -480,9 +483,10 @@ func (m *machine) loadRun(in *inst, a, b []byte) {
 		}
 	case 4:
 		d0, d1, d2, d3 := m.lanes(regs[0])[:m.n], m.lanes(regs[1])[:m.n], m.lanes(regs[2])[:m.n], m.lanes(regs[3])[:m.n]
+		q := unsafe.Slice((*uint64)(unsafe.Pointer(&src[0])), 2*m.n)
 		for l := range d0 {
-			w := s[4*l:][:4]
-			d0[l], d1[l], d2[l], d3[l] = w[0], w[1], w[2], w[3]
+			x, y := q[2*l], q[2*l+1]
+			d0[l], d1[l], d2[l], d3[l] = uint32(x), uint32(x>>32), uint32(y), uint32(y>>32)
 		}
 	default:
 		for i := range stride {
@@ -526,10 +530,12 @@ func runStore(m *machine, in *inst) bool {
 				*(*byte)(p) = byte(m.lanes(data[0])[l])
 			case 2:
 				*(*uint16)(p) = uint16(m.lanes(data[0])[l])
-			case 8:
-				*(*uint64)(p) = uint64(m.lanes(data[0])[l]) | uint64(m.lanes(data[1])[l])<<32
 			default:
-				for i := range w / 4 {
+				i := 0
+				for ; i+1 < w/4; i += 2 {
+					*(*uint64)(unsafe.Add(p, i*4)) = uint64(m.lanes(data[i])[l]) | uint64(m.lanes(data[i+1])[l])<<32
+				}
+				if i < w/4 {
 					*(*uint32)(unsafe.Add(p, i*4)) = m.lanes(data[i])[l]
 				}
 			}
@@ -578,11 +584,13 @@ func (m *machine) storeRun(in *inst, a, b []byte) {
 	if len(b) > 0 {
 		dst = unsafe.Slice((*byte)(m.temps(0)), m.n*stride*4)
 	}
-	if stride == 2 {
-		q := unsafe.Slice((*uint64)(unsafe.Pointer(&dst[0])), m.n)
-		s0, s1 := m.lanes(data[0])[:m.n], m.lanes(data[1])[:m.n]
-		for l := range q {
-			q[l] = uint64(s0[l]) | uint64(s1[l])<<32
+	if pairs := stride / 2; pairs*2 == stride {
+		q := unsafe.Slice((*uint64)(unsafe.Pointer(&dst[0])), m.n*pairs)
+		for i := range pairs {
+			s0, s1 := m.lanes(data[2*i])[:m.n], m.lanes(data[2*i+1])[:m.n]
+			for l := range s0 {
+				q[l*pairs+i] = uint64(s0[l]) | uint64(s1[l])<<32
+			}
 		}
 	} else {
 		d := unsafe.Slice((*uint32)(unsafe.Pointer(&dst[0])), m.n*stride)

@@ -262,19 +262,19 @@ func (x *access) oneByOne() {
 	for i := range ks {
 		p := x86.M(x86.R8, 4*int32(i))
 		switch {
-		case x.w == 8 && i == 1:
-			// with the first
-		case x.w == 8 && x.store:
-			a.G(x86.MOV, 4, x86.RAX, tmp(0))
-			a.G(x86.MOV, 4, x86.RBX, tmp(1))
+		case i%2 == 1:
+			// with the one before: a lane's quadword is one access of the host
+		case i+1 < len(ks) && x.store:
+			a.G(x86.MOV, 4, x86.RAX, tmp(i))
+			a.G(x86.MOV, 4, x86.RBX, tmp(i+1))
 			a.GI8(x86.SHL, 8, x86.R(x86.RBX), 32)
 			a.Alu(x86.OR, 8, x86.RAX, x86.R(x86.RBX))
 			a.GS(x86.MOVS, 8, p, x86.RAX)
-		case x.w == 8:
+		case i+1 < len(ks):
 			a.G(x86.MOV, 8, x86.RAX, p)
-			a.GS(x86.MOVS, 4, tmp(0), x86.RAX)
+			a.GS(x86.MOVS, 4, tmp(i), x86.RAX)
 			a.GI8(x86.SHR, 8, x86.R(x86.RAX), 32)
-			a.GS(x86.MOVS, 4, tmp(1), x86.RAX)
+			a.GS(x86.MOVS, 4, tmp(i+1), x86.RAX)
 		case x.store:
 			a.G(x86.MOV, 4, x86.RAX, tmp(i))
 			a.GS(x86.MOVS, int(min(x.w, 4)), p, x86.RAX)

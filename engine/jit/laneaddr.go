@@ -69,6 +69,18 @@ func (c *compiler) lane64(r, t x86.Reg, id ir.ID) {
 	c.a.Alu(x86.OR, 8, r, x86.R(t))
 }
 
+// lanePair loads dwords i and i+1 of the value in lane RCX into r; t is lost.
+func (c *compiler) lanePair(r, t x86.Reg, id ir.ID, i int) {
+	if i == 0 {
+		c.lane64(r, t, id)
+		return
+	}
+	c.lane32(r, id, i)
+	c.lane32(t, id, i+1)
+	c.a.GI8(x86.SHL, 8, x86.R(t), 32)
+	c.a.Alu(x86.OR, 8, r, x86.R(t))
+}
+
 // outLane stores r as dword i of the result in lane RCX.
 func (c *compiler) outLane(id ir.ID, i int, r x86.Reg) {
 	c.a.GS(x86.MOVS, 4, x86.MX(rFrame, x86.RCX, 4, c.slot(c.vals[id].comps[i])), r)
@@ -323,11 +335,7 @@ func (c *compiler) laneAccess(id ir.ID, v *ir.Value) {
 		c.clearOut(id)
 	}
 	c.eachLane(func() {
-		next := a.NewLabel()
-		if v.Width == 8 {
-			c.laneQuad(id, v, table, next)
-		}
-		for i := range pieces {
+		c.lanePieces(pieces, func(i int32, after x86.Label) { c.laneQuad(id, v, table, i, after) }, func(i int32) {
 			skip := a.NewLabel()
 			a.G(x86.MOV, 8, x86.R8, x86.MX(rFrame, x86.RCX, 8, table+512*i))
 			if v.Space == ir.Flat {
@@ -342,28 +350,41 @@ func (c *compiler) laneAccess(id ir.ID, v *ir.Value) {
 				a.GS(x86.MOVS, int(piece), x86.M(x86.R8, 0), x86.RAX)
 			}
 			a.Bind(skip)
-		}
-		a.Bind(next)
+		})
 	})
 	a.Bind(done)
 }
 
-// laneQuad moves the eight bytes of lane RCX and goes to next, when both of the table's pieces are side by side in host memory; else it falls
-// through. A lane's aligned quadword is one access of the host: programs hand a flag and a value to each other in one.
-func (c *compiler) laneQuad(id ir.ID, v *ir.Value, table int32, next x86.Label) {
+// lanePieces moves the pieces of an access, two at a time where there are two: pair goes to after when it has moved both, else each is moved by one.
+func (c *compiler) lanePieces(pieces int32, pair func(i int32, after x86.Label), one func(i int32)) {
+	for i := int32(0); i < pieces; i += 2 {
+		after := c.a.NewLabel()
+		if i+1 < pieces {
+			pair(i, after)
+		}
+		for j := i; j < min(i+2, pieces); j++ {
+			one(j)
+		}
+		c.a.Bind(after)
+	}
+}
+
+// laneQuad moves the eight bytes of pieces i and i+1 of lane RCX and goes to next, when both of the table's entries are side by side in host memory; else
+// it falls through. A lane's aligned quadword is one access of the host: programs hand a flag and a value to each other in one.
+func (c *compiler) laneQuad(id ir.ID, v *ir.Value, table, i int32, next x86.Label) {
 	a := &c.a
 	apart := a.NewLabel()
-	a.G(x86.MOV, 8, x86.R8, x86.MX(rFrame, x86.RCX, 8, table))
+	a.G(x86.MOV, 8, x86.R8, x86.MX(rFrame, x86.RCX, 8, table+512*i))
 	a.G(x86.LEA, 8, x86.RAX, x86.M(x86.R8, 4))
-	a.Alu(x86.CMP, 8, x86.RAX, x86.MX(rFrame, x86.RCX, 8, table+512))
+	a.Alu(x86.CMP, 8, x86.RAX, x86.MX(rFrame, x86.RCX, 8, table+512*i+512))
 	a.Jcc(x86.NE, apart)
 	if v.Op == ir.OpLoad {
 		a.G(x86.MOV, 8, x86.RAX, x86.M(x86.R8, 0))
-		c.outLane(id, 0, x86.RAX)
+		c.outLane(id, int(i), x86.RAX)
 		a.GI8(x86.SHR, 8, x86.R(x86.RAX), 32)
-		c.outLane(id, 1, x86.RAX)
+		c.outLane(id, int(i)+1, x86.RAX)
 	} else {
-		c.lane64(x86.RAX, x86.RBX, v.Args[3])
+		c.lanePair(x86.RAX, x86.RBX, v.Args[3], int(i))
 		a.GS(x86.MOVS, 8, x86.M(x86.R8, 0), x86.RAX)
 	}
 	a.Jmp(next)

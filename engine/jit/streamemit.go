@@ -419,17 +419,19 @@ func (c *compiler) streamAccess(s *stream, id ir.ID, v *ir.Value, u int) {
 		return
 	}
 	switch {
-	case x.step == 0 && w == 8:
-		// A quadword is one access of the host.
-		t := r.tmp()
-		a.E(x86.VPBROADCASTQ, L, uint8(t), 0, x86.M(x86.R8, 0), noMod)
-		for i, halves := range []uint8{0xa0, 0xf5} {
-			a.EI(x86.VPSHUFD, L, uint8(r.dstEarly(id, i, u)), 0, x86.V(t), halves, noMod)
-		}
 	case x.step == 0:
-		for i := range c.vals[id].comps {
-			d := r.dstEarly(id, i, u)
-			a.E(x86.VPBROADCASTD, L, uint8(d), 0, x86.M(x86.R8, 4*int32(i)), noMod)
+		// A quadword is one access of the host.
+		n := len(c.vals[id].comps)
+		for i := 0; i+1 < n; i += 2 {
+			t := r.tmp()
+			a.E(x86.VPBROADCASTQ, L, uint8(t), 0, x86.M(x86.R8, 4*int32(i)), noMod)
+			for j, halves := range []uint8{0xa0, 0xf5} {
+				a.EI(x86.VPSHUFD, L, uint8(r.dstEarly(id, i+j, u)), 0, x86.V(t), halves, noMod)
+			}
+			r.freeTmp(t)
+		}
+		for i := n &^ 1; i < n; i++ {
+			a.E(x86.VPBROADCASTD, L, uint8(r.dstEarly(id, i, u)), 0, x86.M(x86.R8, 4*int32(i)), noMod)
 		}
 	case w == 4 && x.step != 4:
 		var b [64]byte

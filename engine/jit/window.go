@@ -113,20 +113,17 @@ func (x *access) outside() {
 func (x *access) gather(next x86.Label) {
 	c, a := x.c, &x.c.a
 	const L = x86.L512
-	if x.w == 8 && c.m.AVX2 {
+	if x.w >= 8 && c.m.AVX2 {
 		return // nothing gathers quadwords there, and two gathers of dwords would tear them
 	}
 	no := a.NewLabel()
 	x.open(no)
 	x.index(true, no)
-	if x.w == 8 {
-		x.quads()
-		a.Jmp(next)
-		a.Bind(no)
-		x.outside()
-		return
+	ks := c.vals[x.id].comps
+	if x.w >= 8 {
+		x.quads(ks)
 	}
-	for i, k := range c.vals[x.id].comps {
+	for i := len(ks) &^ 1; i < len(ks); i++ {
 		a.X(x86.KANDW, x86.L128, 2, 1, x86.KR(1))
 		a.E(x86.VPXORD, L, 1, 1, x86.V(1), noMod)
 		a.E(x86.VPGATHERDD, L, 1, 0, x86.MV(x86.R8, 0, 1, int32(4*i)), x86.Masked(2))
@@ -138,28 +135,30 @@ func (x *access) gather(next x86.Label) {
 			}
 			a.EI(inst, L, 0, 1, x86.V(1), shift, noMod)
 		}
-		a.E(x86.VMOVDQU32S, L, 1, 0, x.at(k), noMod)
+		a.E(x86.VMOVDQU32S, L, 1, 0, x.at(ks[i]), noMod)
 	}
 	a.Jmp(next)
 	a.Bind(no)
 	x.outside()
 }
 
-// quads gathers eight bytes for each lane of k1 from R8 plus the index in zmm0. A lane's quadword is one access of the host: programs hand a flag
-// and a value to each other in one.
-func (x *access) quads() {
+// quads gathers, eight bytes after eight, what makes pairs of ks, for each lane of k1 from R8 plus the index in zmm0, which it keeps. A lane's quadword
+// is one access of the host: programs hand a flag and a value to each other in one.
+func (x *access) quads(ks []int32) {
 	c, a := x.c, &x.c.a
 	const L = x86.L512
 	a.EI(x86.VEXTRACTI64X4, L, 0, 0, x86.V(2), 1, noMod) // the index of lanes 8 to 15
-	for h, dst := range []uint8{1, 5} {
-		a.XI(x86.KSHIFTRW, x86.L128, 2, 0, x86.KR(1), uint8(8*h))
-		a.E(x86.VPXORD, L, dst, dst, x86.V(x86.Vec(dst)), noMod)
-		a.E(x86.VPGATHERDQ, L, dst, 0, x86.MV(x86.R8, x86.Vec(2*h), 1, 0), x86.Masked(2))
-	}
-	for i, t := range []*[16]uint32{tabLo, tabHi} {
-		a.E(x86.VMOVDQU32, L, 0, 0, c.table(t), noMod)
-		a.E(x86.VPERMI2D, L, 0, 1, x86.V(5), noMod)
-		a.E(x86.VMOVDQU32S, L, 0, 0, x.at(c.vals[x.id].comps[i]), noMod)
+	for i := 0; i+1 < len(ks); i += 2 {
+		for h, dst := range []uint8{1, 5} {
+			a.XI(x86.KSHIFTRW, x86.L128, 2, 0, x86.KR(1), uint8(8*h))
+			a.E(x86.VPXORD, L, dst, dst, x86.V(x86.Vec(dst)), noMod)
+			a.E(x86.VPGATHERDQ, L, dst, 0, x86.MV(x86.R8, x86.Vec(2*h), 1, int32(4*i)), x86.Masked(2))
+		}
+		for j, t := range []*[16]uint32{tabLo, tabHi} {
+			a.E(x86.VMOVDQU32, L, 6, 0, c.table(t), noMod)
+			a.E(x86.VPERMI2D, L, 6, 1, x86.V(5), noMod)
+			a.E(x86.VMOVDQU32S, L, 6, 0, x.at(ks[i+j]), noMod)
+		}
 	}
 }
 
@@ -205,16 +204,11 @@ func (x *access) storeByLane(done x86.Label) {
 	c.hostTable(v, table, piece, pieces, mem.Write, false, x.slow)
 	c.gmask(x86.R14, v.Args[2])
 	c.eachLane(func() {
-		next := a.NewLabel()
-		if x.w == 8 {
-			c.laneQuad(x.id, v, table, next)
-		}
-		for i := range pieces {
+		c.lanePieces(pieces, func(i int32, after x86.Label) { c.laneQuad(x.id, v, table, i, after) }, func(i int32) {
 			a.G(x86.MOV, 8, x86.R8, x86.MX(rFrame, x86.RCX, 8, table+512*i))
 			c.lane32(x86.RAX, v.Args[3], int(i))
 			a.GS(x86.MOVS, int(piece), x86.M(x86.R8, 0), x86.RAX)
-		}
-		a.Bind(next)
+		})
 	})
 	a.Jmp(done)
 }
