@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/pumice-gpu/pumice/abi/codeobj"
 	"github.com/pumice-gpu/pumice/engine/isa"
@@ -58,15 +59,16 @@ func (c cuCost) within(m cuCost) bool {
 
 // dispatchSched is what the workgroup dispatcher knows of a dispatch; guarded by cus.mu.
 type dispatchSched struct {
-	next      uint64   // work-group to start
-	back      []span   // before next, but handed out and given back unstarted
-	finished  uint64   // work-groups
-	resident  int      // started and not finished
-	running   int      // of these: on a worker now
-	ready     []*group // resident, gave their turn away
-	blocked   []*group // resident, wait for a page or for GWS, or are halted
-	goal      int      // resident groups wanted
-	turns     int      // given away since a group last finished or goal grew
+	next      uint64        // work-group to start
+	back      []span        // before next, but handed out and given back unstarted
+	finished  uint64        // work-groups
+	resident  int           // started and not finished
+	running   int           // of these: on a worker now
+	ready     []*group      // resident, gave their turn away
+	blocked   []*group      // resident, wait for a page or for GWS, or are halted
+	goal      int           // resident groups wanted
+	turns     int           // given away since a group last finished or goal grew
+	began     time.Duration // when the first work-group was placed
 	suspended bool
 	halted    bool // a wave faulted: nothing more is started
 	listed    bool
@@ -98,7 +100,7 @@ func (s *dispatchSched) share(k *dispatch, workers int) (first, more uint64) {
 	switch {
 	case s.goal > workers:
 	case workers == 1 && k.batch.runs(): // nobody to share with
-		n = 4 * maxShare
+		n = 8 * maxShare
 	case k.batch.runs(): // a look costs more than a few of them
 		n = max(maxShare/2, min(4*maxShare, s.left(k)/uint64(4*workers)))
 	case workers == 1:
@@ -180,6 +182,9 @@ func (c *cus) add(k *dispatch) {
 	c.once.Do(c.start)
 	c.mu.Lock()
 	k.sched.goal = len(c.workers)
+	if x := c.helper.at(k); x.batches && x.entry == k.Entry {
+		k.batch.hits.Store(1)
+	}
 	c.enlist(k)
 	c.mu.Unlock()
 }
@@ -414,6 +419,9 @@ func (c *cus) place(k *dispatch) *group {
 		k.shader.slots.free = f[:len(f)-k.waves]
 	}
 	g.unit, g.fresh, g.ended = unit, true, 0
+	if s.next == 0 && k.total > helpGroups {
+		s.began = c.dev.sched.Now()
+	}
 	g.index, g.share = s.share(k, len(c.workers))
 	s.resident++
 	s.running++
@@ -601,8 +609,14 @@ func (k *dispatch) complete() {
 		h(&k.DispatchInfo)
 	}
 	k.packet.complete(k.q.dev, k.completion)
-	k.q.finished(k)
 	c := &k.q.dev.cus
+	if k.total > helpGroups {
+		took := c.dev.sched.Now() - k.sched.began
+		c.mu.Lock()
+		c.helper.at(k).whole(k, took)
+		c.mu.Unlock()
+	}
+	k.q.finished(k)
 	c.mu.Lock()
 	k.sched.running--
 	if k.sched.running == 0 && k.sched.waiter != nil {

@@ -38,6 +38,7 @@ type group struct {
 	run     engine.Batch
 	skip    int      // waves that have ended before the launch: a batch ran them
 	used    bool     // block is of this dispatch already: what never changes is in place
+	layout  layout   // of the block, when it is used
 	clean   bool     // no VGPR holds what another dispatch left
 	edge    *itemIDs // of the last smaller size
 
@@ -65,7 +66,18 @@ func (g *group) renew(k *dispatch) {
 	if edge != nil && edge.key != newItemKey(k) {
 		edge = nil
 	}
-	*g = group{k: k, block: g.block, waves: g.waves, states: g.states, edge: edge}
+	*g = group{k: k, block: g.block, waves: g.waves, states: g.states, edge: edge, layout: g.layout, used: g.used && g.layout == newLayout(k)}
+}
+
+// layout is what bind depends on, beside the number of waves.
+type layout struct {
+	target                  *isa.Target
+	space                   *mem.Space
+	lanes, nvgpr, nacc, lds int
+}
+
+func newLayout(k *dispatch) layout {
+	return layout{k.target, k.state.space, k.lanes, k.nvgpr, k.nacc, k.lds}
 }
 
 // fuel is the guest instructions of one run of a wave.

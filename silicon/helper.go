@@ -24,7 +24,25 @@ type slowKernel struct {
 	entry   uint64
 	strikes uint8
 	skipped uint8
+
+	// Of the last whole dispatch.
+	groups  uint64 // 0: none, or it took longer than helpSlow
+	batches bool   // all ran in batches
 }
+
+// whole notes a dispatch that is complete.
+func (s *slowKernel) whole(k *dispatch, took time.Duration) {
+	if s.entry != k.Entry {
+		*s = slowKernel{entry: k.Entry}
+	}
+	s.groups, s.batches = 0, k.batch.runs() && k.batch.misses.Load() == 0
+	if took < helpSlow {
+		s.groups = k.total
+	}
+}
+
+// brief reports whether all of k will likely be over soon.
+func (s *slowKernel) brief(k *dispatch) bool { return s.entry == k.Entry && k.total <= s.groups }
 
 const (
 	slowStrikes = 3
@@ -43,8 +61,11 @@ func (s *slowKernel) skip(k *dispatch) bool {
 }
 
 func (s *slowKernel) ran(k *dispatch, slow bool) {
-	if s.entry != k.Entry || !slow {
+	if s.entry != k.Entry {
 		*s = slowKernel{entry: k.Entry}
+	}
+	if !slow {
+		s.strikes, s.skipped = 0, 0
 	}
 	if slow && s.strikes < slowStrikes {
 		s.strikes++
@@ -111,7 +132,11 @@ func (c *cus) small() *group {
 	}
 	k := c.list[0]
 	s := &k.sched
-	if s.left(k) > helpGroups || len(s.ready) > 0 || s.left(k) == 0 || c.helper.at(k).skip(k) {
+	// Where there is one CPU only, nobody can run work-groups beside the ringer.
+	if s.left(k) > helpGroups && (len(c.workers) > 1 || !c.helper.at(k).brief(k)) {
+		return nil
+	}
+	if len(s.ready) > 0 || s.left(k) == 0 || c.helper.at(k).skip(k) {
 		return nil
 	}
 	return c.place(k)

@@ -65,7 +65,7 @@ func (g *group) bind() {
 		w.Bind(base, k.lanes, k.nvgpr, k.nacc)
 		w.LDS, w.LDSLen = lds, uint64(k.lds)
 	}
-	g.used, g.clean = true, false
+	g.used, g.clean, g.layout = true, false, newLayout(k)
 }
 
 // wipe zeroes the VGPRs that the dispatch before left. Batches need none. What lies between the two kinds of registers

@@ -97,6 +97,9 @@ type batched struct {
 	whole   *streamForm // of work-groups; nil where there is none
 }
 
+// streamFuel is sliceFuel for streams, which take less time for an instruction.
+const streamFuel = 4 * sliceFuel
+
 // RunBatch implements engine.Batcher.
 func (k *Worker) RunBatch(b *engine.Batch) (done int) {
 	w := b.W
@@ -132,7 +135,7 @@ func (k *Worker) RunBatch(b *engine.Batch) (done int) {
 			w.Illegal = fmt.Sprint(r)
 		}
 	}()
-	n := min(b.Groups, max(1, sliceFuel/(b.Waves*m.ip.insts)))
+	n := min(b.Groups, max(1, streamFuel/(b.Waves*m.ip.insts)))
 	run := func(m *streamForm, groups int) bool {
 		ip, t := k.pick(m.ip)
 		if t != nil && t.going() {
