@@ -224,6 +224,7 @@ func (p *planner) written(v *ir.Value) bool {
 
 func (p *planner) add(id ir.ID) {
 	c := p.c
+	p.spread(id)
 	cl := c.classify(c.v(id))
 	if c.foreign[id] {
 		cl = classWave
