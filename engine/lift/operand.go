@@ -65,7 +65,7 @@ type ictx struct {
 // begin makes c ready for the instruction in c.in.
 func (c *ictx) begin() {
 	c.op, c.next = c.in.Op, c.pc+uint32(c.in.Size)
-	c.m, c.vec, c.packed, c.half, c.wide, c.dpp, c.err = nil, false, false, 0, false, nil, nil
+	c.m, c.vec, c.packed, c.half, c.wide, c.dpp, c.err, c.single = nil, false, false, 0, false, nil, nil, false
 	c.out, c.idRoom, c.valRoom = c.out[:0], c.idRoom[:0], c.valRoom[:0]
 }
 
