@@ -50,9 +50,17 @@ func hipOccupancyMaxActiveBlocksPerMultiprocessor(out *int32, fn uintptr, block 
 	return call("hipOccupancyMaxActiveBlocksPerMultiprocessor", func(a *hip.API, t *hip.Thread) hip.Error { return a.Occupancy(t, out, fn, false, block, dyn) }, outOf(&out), fn, block, dyn)
 }
 
+// occupancyFlags are those of occupancy: default, and one about caching that changes nothing.
+const occupancyFlags = 1
+
 //export hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags
 func hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(out *int32, fn uintptr, block int32, dyn uint64, flags uint32) int32 {
-	return call("hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", func(a *hip.API, t *hip.Thread) hip.Error { return a.Occupancy(t, out, fn, false, block, dyn) }, outOf(&out), fn, block, dyn, flags)
+	return call("hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", func(a *hip.API, t *hip.Thread) hip.Error {
+		if flags > occupancyFlags {
+			return hip.ErrInvalidValue
+		}
+		return a.Occupancy(t, out, fn, false, block, dyn)
+	}, outOf(&out), fn, block, dyn, flags)
 }
 
 //export hipOccupancyMaxPotentialBlockSize
@@ -67,7 +75,12 @@ func hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(out *int32, fn uintptr, 
 
 //export hipModuleOccupancyMaxActiveBlocksPerMultiprocessorWithFlags
 func hipModuleOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(out *int32, fn uintptr, block int32, dyn uint64, flags uint32) int32 {
-	return call("hipModuleOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", func(a *hip.API, t *hip.Thread) hip.Error { return a.Occupancy(t, out, fn, true, block, dyn) }, outOf(&out), fn, block, dyn, flags)
+	return call("hipModuleOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", func(a *hip.API, t *hip.Thread) hip.Error {
+		if flags > occupancyFlags {
+			return hip.ErrInvalidValue
+		}
+		return a.Occupancy(t, out, fn, true, block, dyn)
+	}, outOf(&out), fn, block, dyn, flags)
 }
 
 //export hipModuleOccupancyMaxPotentialBlockSize
