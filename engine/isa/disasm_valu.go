@@ -103,7 +103,7 @@ func (p *printer) source(i int) {
 func (p *printer) mods64() {
 	in := p.in
 	if in.Bitop3 != 0 {
-		if p.str(" bitop3:"); in.Bitop3 < 10 {
+		if p.str(" bitop3:"); in.Bitop3 <= 10 {
 			p.dec(int64(in.Bitop3))
 		} else {
 			p.hex(uint64(in.Bitop3))
