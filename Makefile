@@ -96,7 +96,7 @@ test-newest: build
 
 newest = echo "hip-clang-21 $<"; scripts/hip-clang-21 -std=c++17 -O3 --offload-arch=gfx950 $(NEWER_OFFLOAD:%=--offload-arch=%) $< -o $@
 
-$(BUILD)/newest/%: examples/newest/%.hip scripts/hip-clang-21
+$(BUILD)/newest/%: examples/newest/%.hip $(examples_hdr) scripts/hip-clang-21
 	@$(newest)
 
 $(BUILD)/newest/%: examples/%.hip $(examples_hdr) scripts/hip-clang-21

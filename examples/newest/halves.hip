@@ -1,11 +1,6 @@
 // 16-bit arithmetic in both halves of registers, against the host: clang 21 puts 16-bit values of gfx11 there (true16), and names the
 // halves in 32-bit encodings by register numbers from 128 on, in 64-bit ones by op_sel. Part of `make test-newest`.
-#include <hip/hip_runtime.h>
-
-#include <cstdint>
-#include <cstdio>
-#include <cstring>
-#include <vector>
+#include "../example.h"
 
 using u16 = uint16_t;
 using i16 = int16_t;
@@ -73,11 +68,12 @@ int main() {
     }
   In *din;
   Out *dout;
-  if (hipMalloc(&din, n * sizeof(In)) || hipMalloc(&dout, n * sizeof(Out)) ||
-      hipMemcpy(din, in.data(), n * sizeof(In), hipMemcpyHostToDevice))
-    return 2;
+  CHECK(hipMalloc(&din, n * sizeof(In)));
+  CHECK(hipMalloc(&dout, n * sizeof(Out)));
+  CHECK(hipMemcpy(din, in.data(), n * sizeof(In), hipMemcpyHostToDevice));
   kernel<<<n / 256, 256>>>(din, dout, n);
-  if (hipMemcpy(out.data(), dout, n * sizeof(Out), hipMemcpyDeviceToHost)) return 2;
+  CHECK_LAUNCH();
+  CHECK(hipMemcpy(out.data(), dout, n * sizeof(Out), hipMemcpyDeviceToHost));
   int bad = 0;
   for (int i = 0; i < n; i++) {
     Out want{};
@@ -89,5 +85,5 @@ int main() {
         printf("element %d: %g and %d, want %g and %d\n", i, out[i].f[k], out[i].i[k], want.f[k], want.i[k]);
   }
   printf("%d of %d values wrong\n", bad, n * 48);
-  return bad != 0;
+  return verdict("halves", bad == 0);
 }
