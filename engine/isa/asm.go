@@ -45,10 +45,10 @@ func Assemble(t *Target, text string) ([]byte, error) {
 	var first []byte
 	why := errors.New("no such instruction")
 	for _, c := range candidates(t, name) {
-		a := asm{t: t, d: t.dec, candidate: c, line: line}
+		a := asm{t: t, d: t.decoder(), candidate: c, line: line}
 		code, err := a.assemble()
 		if err != nil && a.isLit {
-			a = asm{t: t, d: t.dec, candidate: c, line: line, inline: true}
+			a = asm{t: t, d: t.decoder(), candidate: c, line: line, inline: true}
 			code, err = a.assemble()
 		}
 		if err != nil {

@@ -7,7 +7,7 @@ import (
 
 // assembleDual encodes a VOPD pair.
 func assembleDual(t *Target, x, y string) ([]byte, error) {
-	d := t.dec
+	d := t.decoder()
 	if d == nil || d.lay[VOPD] == nil || t.maskN == 2 {
 		return nil, ErrUnknown
 	}

@@ -30,7 +30,7 @@ type state struct {
 // Decode decodes the instruction at the start of code into out, for target t. It reads at most 20 bytes and allocates
 // nothing. On error out.Op is nil, and out.Size is 4 (a disassembler's step over unknown words).
 func Decode(t *Target, code []byte, out *Inst) error {
-	if d := t.dec; d != nil && len(code) >= 12 {
+	if d := t.decoder(); d != nil && len(code) >= 12 {
 		w := binary.LittleEndian.Uint64(code)
 		if l := d.one[uint32(w)>>22]; l != nil && l.planned {
 			w &= l.keep
@@ -53,7 +53,7 @@ func Decode(t *Target, code []byte, out *Inst) error {
 func decode(t *Target, code []byte, out *Inst) error {
 	*out = Inst{}
 	out.Size = 4
-	d := t.dec
+	d := t.decoder()
 	if d == nil {
 		return ErrUnknown
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 )
 
 // decoder is a target's compiled tables.
@@ -30,7 +32,49 @@ type decoder struct {
 
 const badSReg = 0xffff
 
-func buildDecoder(t *Target, layouts []*layout, tb *tables) error {
+// lazyDecoder is a decoder that is built when it is first wanted: a process runs code of one target, or of a few.
+type lazyDecoder struct {
+	once  sync.Once
+	d     atomic.Pointer[decoder]
+	build func() (*decoder, error)
+}
+
+// decoder returns the target's tables.
+func (t *Target) decoder() *decoder {
+	if t.dec == nil {
+		return nil
+	}
+	if d := t.dec.d.Load(); d != nil {
+		return d
+	}
+	return t.dec.get(t)
+}
+
+func (l *lazyDecoder) get(t *Target) *decoder {
+	l.once.Do(func() {
+		d, err := l.build()
+		if err != nil {
+			panic("isa: embedded tables: " + t.Name + ": " + err.Error()) // they are part of the program; the tests build all
+		}
+		l.d.Store(d)
+	})
+	return l.d.Load()
+}
+
+// setDecoder gives the target its tables, to be built from tb, and the target of the other wave size.
+func setDecoder(t *Target, layouts []*layout, tb *tables) {
+	base := *t
+	t.dec = &lazyDecoder{build: func() (*decoder, error) { return buildDecoder(&base, layouts, tb) }}
+	t.maskN = 2
+	if t.Wave32 {
+		w64 := *t
+		t.maskN = 1
+		t.wave64 = &w64
+		w64.wave32 = t
+	}
+}
+
+func buildDecoder(t *Target, layouts []*layout, tb *tables) (*decoder, error) {
 	d := &decoder{t: t, gen: t.Gen}
 	d.is940 = t.Gen == GFX940
 	d.is90a = t.UnifiedAcc
@@ -58,7 +102,7 @@ func buildDecoder(t *Target, layouts []*layout, tb *tables) error {
 		for i := range d.index {
 			sh, w := l.preShift, l.preWidth
 			if sh < 22 {
-				return fmt.Errorf("%s: prefix reaches below bit 22", l.name)
+				return nil, fmt.Errorf("%s: prefix reaches below bit 22", l.name)
 			}
 			if uint32(i)>>(sh-22)&(1<<w-1) == l.preValue {
 				d.index[i] = append(d.index[i], l)
@@ -80,7 +124,7 @@ func buildDecoder(t *Target, layouts []*layout, tb *tables) error {
 		}
 		code := int(op.Code[t.Gen])
 		if err := d.place(op.Fmt, code, op); err != nil {
-			return err
+			return nil, err
 		}
 		if op.attr.p&pNo64 != 0 {
 			continue
@@ -96,24 +140,15 @@ func buildDecoder(t *Target, layouts []*layout, tb *tables) error {
 			continue
 		}
 		if err := d.place(VOP3, code, op); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if t.Gen >= GFX11 {
 		if err := d.buildVOPD(tb); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	t.maskN = 2
-	t.dec = d
-	if t.Wave32 {
-		w64 := *t
-		t.maskN = 1
-		t.wave64 = &w64
-		w64.wave32 = t
-		t.wave64.maskN = 2
-	}
-	return nil
+	return d, nil
 }
 
 // place puts a row into its opcode slot.

@@ -314,7 +314,7 @@ func TestRandomWordsAgainstLLVM(t *testing.T) {
 // walk makes words for every opcode of every encoding family of a target, with n random fillings each.
 func walk(tg *Target, n int, rnd *rand.Rand) [][4]uint32 {
 	var recs [][4]uint32
-	d := tg.dec
+	d := tg.decoder()
 	for f := Format(1); f < NumFormats; f++ {
 		l := d.lay[f]
 		if l == nil {

@@ -17,14 +17,14 @@ func TestPlans(t *testing.T) {
 		for _, tg := range []*Target{base.Wave(32), base.Wave(64)} {
 			rng := rand.New(rand.NewPCG(1, 2))
 			n, planned := 0, 0
-			for f := range tg.dec.tab {
-				for op := range tg.dec.tab[f] {
-					e := &tg.dec.tab[f][op]
+			for f := range tg.decoder().tab {
+				for op := range tg.decoder().tab[f] {
+					e := &tg.decoder().tab[f][op]
 					if e.op == nil {
 						continue
 					}
 					for range each {
-						code := e.random(tg.dec, Format(f), op, rng)
+						code := e.random(tg.decoder(), Format(f), op, rng)
 						n++
 						if comparePlan(t, tg, code) {
 							planned++
@@ -86,7 +86,7 @@ func comparePlan(t *testing.T, tg *Target, code []byte) bool {
 	if werr != gerr || got != want {
 		t.Fatalf("%s, masks of %d: %x:\nwith plans    %+v %v\nwithout plans %+v %v", tg.Name, tg.maskN, code, got, gerr, want, werr)
 	}
-	d := tg.dec
+	d := tg.decoder()
 	w := binary.LittleEndian.Uint64(code)
 	l := d.one[uint32(w)>>22]
 	if l == nil || !l.planned || gerr != nil {

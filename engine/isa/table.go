@@ -263,9 +263,7 @@ func loadTables() (*tables, error) {
 		}
 	}
 	for _, t := range tb.targets {
-		if err := buildDecoder(t, layouts[t.Gen], tb); err != nil {
-			return nil, fmt.Errorf("%s: %w", t.Name, err)
-		}
+		setDecoder(t, layouts[t.Gen], tb)
 	}
 	return tb, nil
 }

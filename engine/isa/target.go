@@ -38,7 +38,7 @@ type Target struct {
 	maskN  uint8  // SGPRs of a lane mask
 	wave32 *Target
 	wave64 *Target
-	dec    *decoder
+	dec    *lazyDecoder // shared by both wave sizes
 }
 
 // MaxWave returns the wave size a code object gets unless its descriptor says otherwise.
