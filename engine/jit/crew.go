@@ -25,6 +25,9 @@ const (
 	crewIndex         // the wave's number in it
 )
 
+// maxCrew is the most waves of a crew.
+const maxCrew = 64
+
 func offSpare(n int) int32 { return int32(unsafe.Offsetof(wave.Header{}.Spare)) + int32(8*n) }
 
 // statusHalt is STATUS.HALT: such a wave is its compute unit's.

@@ -28,7 +28,7 @@ func (k *Worker) known(w *wave.Wave) *recent {
 // RunCrew implements engine.CrewRunner.
 func (k *Worker) RunCrew(ws []wave.Wave) (i int, exit ir.Exit, arrived uint64) {
 	first := k.known(&ws[0])
-	if first == nil || first.ip.barriers == 0 || k.held != ws[0].Space || len(ws) > 64 {
+	if first == nil || first.ip.barriers == 0 || k.held != ws[0].Space || len(ws) > maxCrew {
 		return -1, 0, 0
 	}
 	base, block := first.ip, first.block

@@ -46,4 +46,5 @@ const (
 	retHelper        // frameOp holds the operation
 	retFuel          // PC is set
 	retWindow        // frameOp holds a global access that wants its window moved, and to begin again
+	retRows          // the same, of one that has another way
 )

@@ -1,6 +1,7 @@
 package jit
 
 import (
+	"github.com/pumice-gpu/pumice/engine/ir"
 	"github.com/pumice-gpu/pumice/engine/jit/x86"
 	"github.com/pumice-gpu/pumice/engine/mem"
 )
@@ -49,8 +50,15 @@ func (x *access) byRange(n int32, there x86.Label) {
 	*s = c.newSpan(int(x.v.PC>>2), n, x.store)
 	out := a.NewLabel()
 	c.rangeHost(s, out)
-	if !x.store && !c.m.Quick && c.inLoop() {
+	switch {
+	case x.store || c.m.Quick:
+	case c.inLoop():
 		x.prefetch(n)
+	case c.inCrewLoop():
+		x.step()
+		for i := int32(0); i < n; i += 64 {
+			a.G1(x86.PREFETCHT0, 4, x86.MX(x86.R8, x86.RBX, 1, i))
+		}
 	}
 	a.Jmp(there)
 	a.Bind(out)
@@ -85,4 +93,43 @@ func (x *access) prefetch(n int32) {
 		a.G1(x86.PREFETCHT0, 4, x86.MX(x86.R8, x86.RAX, prefetchFar, i))
 	}
 	a.Bind(done)
+}
+
+// inCrewLoop tells whether the block is in a loop with a barrier.
+func (c *compiler) inCrewLoop() bool {
+	at := c.b.Index
+	if t := &c.b.Term; t.Kind != ir.TermExit || t.Exit != ir.ExitBarrier || c.m.Quick {
+		return false
+	}
+	for j, b := range c.f.Blocks[at:] {
+		t, to := &b.Term, at+1
+		switch t.Kind {
+		case ir.TermBranch:
+			to = min(t.Then, t.Else)
+		case ir.TermJump:
+			to = t.Then
+		}
+		if to > at {
+			continue
+		}
+		for _, x := range c.f.Blocks[to : at+j+1] {
+			if t := &x.Term; t.Kind == ir.TermExit && t.Exit == ir.ExitBarrier {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// step leaves in RBX how far host address R8 is from where the wave did this access last. In a loop with a barrier the wave will do
+// it again that much further, when all others have had their turn; what a tile has to load is asked for then.
+func (x *access) step() {
+	c, a := x.c, &x.c.a
+	at := c.frameArea(8 * maxCrew)
+	a.G(x86.MOV, 4, x86.RBX, x86.M(rState, offSpare(crewIndex)))
+	last := x86.MX(rFrame, x86.RBX, 8, at)
+	a.G(x86.MOV, 8, x86.RAX, x86.R(x86.R8))
+	a.Alu(x86.SUB, 8, x86.RAX, last)
+	a.GS(x86.MOVS, 8, last, x86.R8)
+	a.G(x86.MOV, 8, x86.RBX, x86.R(x86.RAX))
 }

@@ -167,6 +167,9 @@ func (m *machine) known(o *operands, first, last uint64) bool {
 // patience is how many accesses outside a window that could not be moved do not ask for it again.
 const patience = 64
 
+// rowsPatience is how many accesses of tile rows outside a window do not ask for it: arrays may be in two pieces, and the TLB serves them nearly as well.
+const rowsPatience = 1 << 14
+
 // moveWindow moves the window of a global access to the active lanes, if it can. In any case the access does not ask a second time.
 func (m *machine) moveWindow(o *operands) {
 	w := &m.tlb.Windows[o.h.window]
@@ -261,11 +264,14 @@ func (m *machine) run(w *wave.Wave, p *installed, b int) (*wave.Wave, ir.Exit) {
 			return w, e
 		case retFuel:
 			return w, ir.ExitFuel
-		case retWindow:
+		case retWindow, retRows:
 			id := ir.ID(*(*uint32)(unsafe.Add(frame, frameOp)))
 			o := &m.op
 			*o = operands{f: p.Func, h: p.slots[id], v: p.Func.V(id), state: w.Base, frame: frame}
 			m.moveWindow(o)
+			if why == retRows {
+				m.tlb.Windows[o.h.window].Skip = rowsPatience
+			}
 			at = p.code.Addr() + uintptr(o.h.againAt)
 		case retHelper:
 			*slow = 1

@@ -96,7 +96,7 @@ func (x *access) index(test bool, no x86.Label) {
 }
 
 // outside decides what becomes of an access outside the window: it asks and begins again, or goes on here.
-func (x *access) outside() {
+func (x *access) outside(why uint64) {
 	c, a := x.c, &x.c.a
 	ask := a.NewLabel()
 	a.AluI(x86.SUB, 8, x86.M(x86.RDX, x.win+winSkip), 1)
@@ -104,7 +104,7 @@ func (x *access) outside() {
 	c.tails = append(c.tails, func() {
 		a.Bind(ask)
 		a.MovMI(4, x86.M(rFrame, frameOp), int32(x.id))
-		a.MovI(x86.RAX, retWindow)
+		a.MovI(x86.RAX, why)
 		a.Ret()
 	})
 }
@@ -139,7 +139,7 @@ func (x *access) gather(next x86.Label) {
 	}
 	a.Jmp(next)
 	a.Bind(no)
-	x.outside()
+	x.outside(retWindow)
 }
 
 // quads gathers, eight bytes after eight, what makes pairs of ks, for each lane of k1 from R8 plus the index in zmm0, which it keeps. A lane's quadword
@@ -188,7 +188,7 @@ func (x *access) scatter(masks func(q int), strips, done x86.Label) {
 		}
 		x.fixed = 0
 		a.Bind(no)
-		x.outside()
+		x.outside(retWindow)
 	}
 	x.storeByLane(done)
 }
