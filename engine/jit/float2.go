@@ -73,7 +73,7 @@ func (c *compiler) canFloat2(v *ir.Value) bool {
 		return v.FP&ir.FPIEEE != 0
 	case ir.OpFClass:
 		_, ok := c.isConst(v.Args[1])
-		return ok
+		return ok || v.Kind == ir.F32
 	}
 	return false
 }
@@ -162,7 +162,11 @@ func (c *compiler) floatOp2(id ir.ID, v *ir.Value, u int) {
 			r.become(id, i, u, hi)
 		case ir.OpFClass:
 			x := in(0)
-			masks[i] = c.classMask(x, v, f)
+			if _, ok := c.isConst(v.Args[1]); ok {
+				masks[i] = c.classMask(x, v, f)
+			} else {
+				masks[i] = c.classOf(x, v, u)
+			}
 			before[1] |= 1 << masks[i]
 		case ir.OpFDivFixup:
 			t := c.divFixup(in(0), in(1), in(2), f)
@@ -292,6 +296,30 @@ func (c *compiler) classMask(x x86.Vec, v *ir.Value, f *fmtInfo) x86.K {
 		}
 		or()
 	}
+	return d
+}
+
+// classOf tests f32 numbers x against classes that are not constant: each lane's number has one class, whose bit is looked for.
+func (c *compiler) classOf(x x86.Vec, v *ir.Value, u int) x86.K {
+	r, a := &c.r, &c.a
+	const L = x86.L512
+	d, k, t := r.ktmp(), r.ktmp(), r.tmp()
+	put := func(bit int, m x86.Mod) {
+		a.E(x86.VPBROADCASTD, L, uint8(t), 0, x86.ML(a.Const32(1<<bit), 0), m)
+	}
+	put(8, noMod) // positive, if it is none of the others
+	for _, cl := range [...]struct {
+		imm uint8
+		bit int
+	}{{clDenorm, 7}, {clNeg, 3}, {clSNaN, 0}, {clQNaN, 1}, {clNegInf, 2}, {clNegZero, 5}, {clPosZero, 6}, {clPosInf, 9}} {
+		a.EI(x86.VFPCLASSPS, L, uint8(k), 0, x86.V(x), cl.imm, noMod)
+		put(cl.bit, x86.Masked(k))
+	}
+	a.EI(x86.VFPCLASSPS, L, uint8(k), 0, x86.V(x), clDenorm, noMod)
+	a.EI(x86.VFPCLASSPS, L, uint8(d), 0, x86.V(x), clNeg, noMod)
+	a.X(x86.KANDW, x86.L128, uint8(k), uint8(k), x86.KR(d))
+	put(4, x86.Masked(k))
+	a.E(x86.VPTESTMD, L, uint8(d), uint8(t), r.opnd(v.Args[1], 0, u, 4), noMod)
 	return d
 }
 
