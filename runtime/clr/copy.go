@@ -81,6 +81,42 @@ func (r *Runtime) locate(addr, n uint64) (place, error) {
 	return p, nil
 }
 
+// plain reports whether the place is memory of the program that no device knows.
+func (p *place) plain() bool { return p.mem == nil && p.dev == 0 }
+
+// check reports whether the CPU may touch the rows of a plain place, of which there is a pitch and a slice.
+func (p *place) check(r *Rect, pitch, slice uint64, write bool) error {
+	const page = 4096
+	if !p.plain() {
+		return nil
+	}
+	bad := func(at, n uint64) error {
+		if CheckHost(at, n, write) {
+			return nil
+		}
+		return fail(ErrInvalidValue, "%d bytes at %#x are no memory that can be used so", n, at)
+	}
+	if (r.Height == 1 || pitch <= page) && (r.Depth == 1 || slice <= page) {
+		return bad(p.cpu, span(r, pitch, slice))
+	}
+	for z := range r.Depth {
+		for y := range r.Height {
+			if err := bad(p.cpu+z*slice+y*pitch, r.Width); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// checkHost checks both sides of a copy that the CPU has a part in.
+func checkHost(d, s *place, r *Rect) error {
+	if err := s.check(r, r.SrcPitch, r.SrcSlice, false); err != nil {
+		return err
+	}
+	return d.check(r, r.DstPitch, r.DstSlice, true)
+}
+
 // onHost reports whether the place is system memory.
 func (p *place) onHost() bool { return p.dev == 0 || p.mem != nil && p.mem.Kind != DeviceMemory }
 
@@ -155,6 +191,9 @@ func (q *HostQueue) Copy(dst, src uint64, rect Rect, async bool) (*Event, error)
 		}
 		return nil, e.Wait()
 	}
+	if err := checkHost(&d, &s, &rect); err != nil {
+		return nil, err
+	}
 	if async && (d.shared() || s.shared()) {
 		return nil, q.hostCommand(d, s, rect)
 	}
@@ -172,6 +211,9 @@ func (q *HostQueue) Copy(dst, src uint64, rect Rect, async bool) (*Event, error)
 // hostCommand adds a copy by the CPU to the stream.
 func (q *HostQueue) hostCommand(d, s place, rect Rect) error {
 	_, err := q.Host(func() error {
+		if err := checkHost(&d, &s, &rect); err != nil {
+			return err
+		}
 		if d.cpu != 0 && s.cpu != 0 {
 			cp := hostCopy(&d, &s)
 			rect.each(func(do, so uint64) { cp(d.cpu+do, s.cpu+so, rect.Width) })

@@ -229,6 +229,9 @@ var (
 	}
 )
 
+// CheckHost reports whether n bytes of the program's memory may be read, or written. A variable for the same reason; without the C library nothing is known, and a bad address is a fault.
+var CheckHost = func(addr, n uint64, write bool) bool { return true }
+
 // CopyShared copies where one side is shared virtual memory: the kernel of the machine does it, which waits for pages that a fault handler in this process brings. In a Go copy the
 // fault would stop a processor of Go, and the handler may need it.
 var CopyShared = func(dst, src, n uint64) {

@@ -83,10 +83,16 @@ func (a *API) newGraph(dev int32) *graph {
 
 // GraphDestroy ends a graph; executable graphs made from it live on.
 func (a *API) GraphDestroy(h uintptr) Error {
+	if h == 0 {
+		return ErrInvalidValue
+	}
 	a.graphMu.Lock()
 	g := a.graphs.get(h)
 	if g == nil || g.owner != nil {
 		a.graphMu.Unlock()
+		if g == nil {
+			return ErrIllegalState
+		}
 		return ErrInvalidValue
 	}
 	objects := a.dropGraphLocked(g)

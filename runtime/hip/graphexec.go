@@ -327,6 +327,9 @@ func (a *API) GraphLaunch(t *Thread, xh, s uintptr) Error {
 		return ErrInvalidValue
 	}
 	q, e := a.queue(t, s)
+	if e == ErrContextIsDestroyed {
+		return ErrInvalidValue // as in AMD's runtime, unlike other calls
+	}
 	if e != Success {
 		return e
 	}

@@ -78,8 +78,11 @@ func (a *API) IpcCloseMemHandle(p uintptr) Error {
 		return a.noDevice()
 	}
 	m := a.rt.Find(uint64(p))
-	if p == 0 || m == nil || !m.Attached {
+	if p == 0 {
 		return ErrInvalidValue
+	}
+	if m == nil || !m.Attached {
+		return ErrInvalidHandle
 	}
 	return a.fromErr(a.rt.Free(m))
 }

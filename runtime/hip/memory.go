@@ -204,6 +204,9 @@ func (a *API) HostRegister(t *Thread, host uintptr, size uint64, flags uint32) E
 		}
 		return ErrHostMemoryAlreadyRegistered
 	}
+	if !clr.CheckHost(uint64(host), size, false) {
+		return ErrOutOfMemory // its pages cannot be pinned
+	}
 	m, err := d.Register(uint64(host), size)
 	if err != nil {
 		return a.fromErr(err)

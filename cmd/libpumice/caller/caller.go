@@ -12,8 +12,10 @@ package caller
 #include "copy.h"
 #cgo noescape pumice_copy
 #cgo nocallback pumice_copy
-#cgo noescape pumice_touch
-#cgo nocallback pumice_touch
+#cgo noescape pumice_readable
+#cgo nocallback pumice_readable
+#cgo noescape pumice_writable
+#cgo nocallback pumice_writable
 #cgo noescape pumice_length
 #cgo nocallback pumice_length
 */
@@ -49,21 +51,12 @@ func Get[T any](p *T) (v T, ok bool) {
 
 // Writable reports whether n bytes at p may be written, and leaves them as they are.
 func Writable(p, n uintptr) bool {
-	const page = 4096
-	if n == 0 {
-		return true
-	}
-	if p+n-1 < p {
-		return false
-	}
-	for at := p; ; at = (at | (page - 1)) + 1 {
-		if C.pumice_touch(pointer(at)) != 0 {
-			return false
-		}
-		if (at | (page - 1)) >= p+n-1 {
-			return true
-		}
-	}
+	return n == 0 || p+n-1 >= p && C.pumice_writable(pointer(p), C.size_t(n)) == 0
+}
+
+// Readable reports whether n bytes at p may be read.
+func Readable(p, n uintptr) bool {
+	return n == 0 || p+n-1 >= p && C.pumice_readable(pointer(p), C.size_t(n)) == 0
 }
 
 // Text reads a C string; ok is false for a bad address and for one that is longer than MaxText.

@@ -5,8 +5,8 @@
 #if defined(__x86_64__)
 // Nothing here moves the stack, so that the failing end can return for all of them.
 __asm__(".text\n"
-        ".globl pumice_copy_begin, pumice_copy_end, pumice_copy_failed, pumice_copy, pumice_touch, pumice_length\n"
-        ".hidden pumice_copy_begin, pumice_copy_end, pumice_copy_failed, pumice_copy, pumice_touch, pumice_length\n"
+        ".globl pumice_copy_begin, pumice_copy_end, pumice_copy_failed, pumice_copy, pumice_readable, pumice_writable, pumice_length\n"
+        ".hidden pumice_copy_begin, pumice_copy_end, pumice_copy_failed, pumice_copy, pumice_readable, pumice_writable, pumice_length\n"
         ".p2align 4\n"
         "pumice_copy_begin:\n"
         ".type pumice_copy,@function\n"
@@ -19,9 +19,25 @@ __asm__(".text\n"
         "    rep movsb\n"
         "    xorl %eax, %eax\n"
         "    ret\n"
-        ".type pumice_touch,@function\n"
-        "pumice_touch:\n"
-        "    lock orb $0, (%rdi)\n"
+        // One byte of each page; an address that goes over its end is none.
+        ".type pumice_readable,@function\n"
+        "pumice_readable:\n"
+        "    leaq -1(%rdi,%rsi), %rsi\n"
+        "1:  movb (%rdi), %al\n"
+        "    orq $4095, %rdi\n"
+        "    incq %rdi\n"
+        "    cmpq %rsi, %rdi\n"
+        "    jbe 1b\n"
+        "    xorl %eax, %eax\n"
+        "    ret\n"
+        ".type pumice_writable,@function\n"
+        "pumice_writable:\n"
+        "    leaq -1(%rdi,%rsi), %rsi\n"
+        "1:  lock orb $0, (%rdi)\n"
+        "    orq $4095, %rdi\n"
+        "    incq %rdi\n"
+        "    cmpq %rsi, %rdi\n"
+        "    jbe 1b\n"
         "    xorl %eax, %eax\n"
         "    ret\n"
         ".type pumice_length,@function\n"
@@ -45,8 +61,12 @@ int pumice_copy(void *dst, const void *src, size_t n) {
     memcpy(dst, src, n);
     return 0;
 }
-int pumice_touch(void *p) {
-    __atomic_fetch_or((char *)p, 0, __ATOMIC_RELAXED);
+int pumice_readable(const void *p, size_t n) {
+    (void)p, (void)n;
+    return 0;
+}
+int pumice_writable(void *p, size_t n) {
+    (void)p, (void)n;
     return 0;
 }
 long pumice_length(const char *s, long max) { return (long)strnlen(s, (size_t)max); }

@@ -6,7 +6,8 @@
 
 // Each returns 0, or -1 at a fault; a copy may then be done in part.
 int pumice_copy(void *dst, const void *src, size_t n);
-int pumice_touch(void *p);                   // writes nothing to the byte, as one that may be written
+int pumice_readable(const void *p, size_t n); // of n bytes, at least 1
+int pumice_writable(void *p, size_t n);       // the same; what is there stays
 long pumice_length(const char *s, long max); // of a string, max when it has no end before; -1 at a fault
 
 // Where the code lies whose faults pumice_copy_failed answers.

@@ -126,6 +126,12 @@ func api() *hip.API {
 	once.Do(func() {
 		clr.CopyHost = func(dst, src, n uint64) { C.pumice_move(ptr(dst), ptr(src), C.size_t(n)) }
 		clr.CopyShared = clr.CopyHost
+		clr.CheckHost = func(addr, n uint64, write bool) bool {
+			if write {
+				return caller.Writable(uintptr(addr), uintptr(n))
+			}
+			return caller.Readable(uintptr(addr), uintptr(n))
+		}
 		hip.LoadMemory = func(dst []byte, src uintptr) bool {
 			return len(dst) == 0 || caller.Load(unsafe.Pointer(&dst[0]), src, uintptr(len(dst)))
 		}

@@ -56,7 +56,10 @@ func rtcCall(f func() hip.RTCError, args ...any) int32 {
 //export hiprtcCreateProgram
 func hiprtcCreateProgram(out *uintptr, src, name *C.char, n int32, headers, names **C.char) int32 {
 	return rtcCall(func() hip.RTCError {
-		if out == nil || src == nil || n < 0 || n > 0 && (headers == nil || names == nil) {
+		if out == nil {
+			return hip.RTCInvalidProgram
+		}
+		if src == nil || n < 0 || n > 0 && (headers == nil || names == nil) {
 			return hip.RTCInvalidInput
 		}
 		title := "default_program"

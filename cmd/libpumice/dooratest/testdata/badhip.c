@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #define __HIP_PLATFORM_AMD__
 #include <hip/hip_runtime_api.h>
+#include <hip/hiprtc.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,6 +53,23 @@ int main(int argc, char **argv) {
     memset(&ipc, 0, sizeof ipc);
     (void)device, (void)uuid, (void)attributes, (void)fattr, (void)ctx, (void)pool, (void)graph2, (void)node, (void)stream2, (void)event2, (void)module2, (void)function2, (void)text, (void)u, (void)f, (void)j, (void)size, (void)p, (void)array2, (void)texture;
 
+    // Where nothing is; what may only be read; what may not be touched, behind a page that may be.
+    void *wild = (void *)0x123450, *readOnly = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *closed = (char *)mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) + 4096;
+    mprotect(closed, 4096, PROT_NONE);
+    void *wildArgs[] = {wild, wild, wild, wild, wild, wild, wild, wild};
+    hipGraph_t goneGraph, otherGraph;
+    hipGraphExec_t exec, goneExec, exec2;
+    hipGraphNode_t otherNode;
+    hipGraphNodeType nodeType;
+    hipMemPool_t defaultPool, gonePool;
+    hipArray *goneArray;
+    hipIpcMemHandle_t ownIpc;
+    hipIpcEventHandle_t ipcEvent;
+    memset(&ipcEvent, 0, sizeof ipcEvent);
+    hiprtcProgram program, program2;
+    (void)readOnly, (void)wildArgs, (void)exec2, (void)nodeType, (void)program2;
+
     FILE *file = fopen(getenv("MODULE"), "rb");
     if (!file) return 1;
     char *image = malloc(1 << 20);
@@ -86,6 +104,25 @@ int main(int argc, char **argv) {
     NEED(hipModuleGetFunction(&function, module, "saxpy"));
     NEED(hipGraphCreate(&graph, 0));
     NEED(hipMallocArray(&array, &channel, 16, 16, 0));
+    NEED(hipGraphCreate(&otherGraph, 0));
+    NEED(hipGraphAddEmptyNode(&otherNode, otherGraph, NULL, 0));
+    NEED(hipGraphInstantiate(&exec, otherGraph, NULL, NULL, 0));
+    NEED(hipGraphInstantiate(&goneExec, otherGraph, NULL, NULL, 0));
+    NEED(hipGraphExecDestroy(goneExec));
+    NEED(hipGraphCreate(&goneGraph, 0));
+    NEED(hipGraphDestroy(goneGraph));
+    NEED(hipDeviceGetDefaultMemPool(&defaultPool, 0));
+    hipMemPoolProps poolProps = {.allocType = hipMemAllocationTypePinned, .location = {hipMemLocationTypeDevice, 0}};
+    NEED(hipMemPoolCreate(&gonePool, &poolProps));
+    NEED(hipMemPoolDestroy(gonePool));
+    NEED(hipMallocArray(&goneArray, &channel, 16, 16, 0));
+    NEED(hipFreeArray(goneArray));
+    NEED(hipIpcGetMemHandle(&ownIpc, mem));
+    char *registered = heap + 16384, *unregistered = heap + 49152;
+    NEED(hipHostRegister(registered, 4096, 0));
+    NEED(hipHostRegister(unregistered, 4096, 0));
+    NEED(hipHostUnregister(unregistered));
+    if (hiprtcCreateProgram(&program, "int x;", "x", 0, NULL, NULL) != HIPRTC_SUCCESS) return 1;
     // saxpy(x, y, a, n)
     float a = 2;
     unsigned n = 64;
