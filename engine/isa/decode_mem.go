@@ -130,7 +130,7 @@ func (s *state) flatAddr(out *Inst) bool {
 		if s.flag(fSve) {
 			return false
 		}
-		if null && a.p&pAddTID != 0 || s.d.gen == GFX10 && sa == 0x7f && a.p&pAddTID != 0 {
+		if null && a.p&pAddTID != 0 {
 			return true
 		}
 		if null {

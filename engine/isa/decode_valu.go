@@ -413,7 +413,7 @@ func (op *Op) hasHalves() bool {
 	return a.p&pHalf2 != 0 || len(op.Dst) > 0 && is16(a.dst[0].ty)
 }
 
-// opSelBits are the bits of op_sel that a VOP3 has: one for each operand that is no mask.
+// opSelBits are the bits of op_sel that a VOP3 has: one for each operand that is neither a mask nor a scalar result.
 func (op *Op) opSelBits() uint8 {
 	b := uint8(1)<<valuSources(op) - 1
 	for i := range op.Src {
@@ -421,7 +421,7 @@ func (op *Op) opSelBits() uint8 {
 			b &^= 1 << i
 		}
 	}
-	if op.Fmt != VOPC {
+	if op.Fmt != VOPC && op.attr.dst[0].file != 's' {
 		b |= 8
 	}
 	return b

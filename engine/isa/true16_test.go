@@ -35,7 +35,7 @@ func true16Walk(tg *Target, n int, rnd *rand.Rand) (insts []Inst, code [][]byte)
 			r[0] &^= uint32(15&^bits) << 11
 		}
 		switch {
-		case in.Op == nil,
+		case in.Op == nil, in.Op.attr.p&pHalf2 != 0 && in.Src[2].Kind != OperandVGPR, // (LLVM 21 spells constants there as 16-bit ones)
 			in.Op.Name == "v_ldexp_f16" && (in.Neg|in.Abs)&2 != 0,                                        // LLVM 21 gives its exponent no sign,
 			strings.HasPrefix(in.Op.Name, "v_cvt_pk_f32_") && (in.Clamp || in.Omod != 0 || in.OpSel > 1): // and these no other modifiers
 			continue
