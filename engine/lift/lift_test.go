@@ -126,3 +126,17 @@ func words(w ...uint32) []byte {
 	}
 	return b
 }
+
+// TestEveryMeaningParses parses all lines: lifting does so when it first needs one.
+func TestEveryMeaningParses(t *testing.T) {
+	all, err := loadOnce()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range all {
+		x := *m
+		if err := x.compile(); err != nil {
+			t.Error(err)
+		}
+	}
+}

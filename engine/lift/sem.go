@@ -4,6 +4,7 @@ import (
 	"embed"
 	"fmt"
 	"sort"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,6 +19,7 @@ var semFS embed.FS
 type meaning struct {
 	name     string // as written, after brace expansion
 	pos      string // file:line
+	body     string // of statements; meaningOf makes stmts of it
 	stmts    []stmt
 	rule     rule // instead of stmts
 	ruleName string
@@ -57,7 +59,7 @@ func parseFile(name, text string, all map[string]*meaning) error {
 		if line == "" {
 			continue
 		}
-		pos := fmt.Sprintf("%s:%d", name, i+1)
+		pos := name + ":" + strconv.Itoa(i+1)
 		head, body, ok := strings.Cut(line, ":")
 		if !ok {
 			return fmt.Errorf("%s: no colon", pos)
@@ -90,9 +92,18 @@ func parseBody(body string) (*meaning, error) {
 		m.ruleName, m.rule, m.args, m.flow = w[0], rules[w[0]], w[1:], flows[w[0]]
 		return m, nil
 	}
-	var err error
-	m.stmts, err = parseStmts(body)
-	return m, err
+	m.body = body
+	return m, nil
+}
+
+// compile parses the statements.
+func (m *meaning) compile() (err error) {
+	if m.rule == nil && m.stmts == nil {
+		if m.stmts, err = parseStmts(m.body); err != nil {
+			err = fmt.Errorf("%s: %s: %w", m.pos, m.name, err)
+		}
+	}
+	return err
 }
 
 // expansion is one name made from braces, and the alternatives that were taken.
@@ -103,8 +114,11 @@ type expansion struct {
 
 // subst replaces $1, $2, ... by the alternatives taken.
 func (x expansion) subst(body string) string {
+	if strings.IndexByte(body, '$') < 0 {
+		return body
+	}
 	for i, t := range x.taken {
-		body = strings.ReplaceAll(body, fmt.Sprintf("$%d", i+1), t)
+		body = strings.ReplaceAll(body, "$"+strconv.Itoa(i+1), t)
 	}
 	return body
 }
@@ -146,6 +160,13 @@ func meaningOf(op *isa.Op) *meaning {
 	m := all[op.Name]
 	for i := 0; m == nil && i < len(op.Aliases); i++ {
 		m = all[op.Aliases[i]]
+	}
+	if m != nil {
+		// A copy, for others may do the same now. A line that does not parse (the tests parse all) is like none.
+		x := *m
+		if m = &x; m.compile() != nil {
+			m = nil
+		}
 	}
 	slot.Store(&opMeaning{op, m})
 	return m
