@@ -168,7 +168,7 @@ static void basic() {
     DO(hipGraphDestroy(clone));
 
     DO(hipGraphDestroy(g));
-    WANT(hipGraphDestroy(g), hipErrorInvalidValue);
+    WANT(hipGraphDestroy(g), hipErrorIllegalState);
     WANT(hipGraphGetNodes(g, nullptr, &count), hipErrorInvalidValue);
     launch(e); // lives on
     DO(hipGraphExecDestroy(e));

@@ -59,7 +59,7 @@ static int child(int in, int out) {
     DO(hipMemcpy(host, p, sizeof host, hipMemcpyDeviceToHost));
     WANT(host[100], 2105);
     DO(hipIpcCloseMemHandle(p));
-    WANT(hipIpcCloseMemHandle(p), hipErrorInvalidValue);
+    WANT(hipIpcCloseMemHandle(p), hipErrorInvalidHandle);
     WANT(hipIpcOpenMemHandle((void **)&again, m.mem, hipIpcMemLazyEnablePeerAccess) != hipSuccess, 1); // freed
     return finish();
 }
