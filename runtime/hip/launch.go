@@ -212,9 +212,9 @@ func packed(extra uintptr) ([]byte, Error) {
 	var size uint64
 	for i := uintptr(0); i < 16; i++ {
 		x, ok := load[[2]uintptr](extra + 16*i)
-		if tag := x[0]; !ok {
+		if !ok {
 			// The last one has no value, and may end where memory ends.
-			if tag, ok = load[uintptr](extra + 16*i); !ok || tag != end {
+			if x[0], ok = load[uintptr](extra + 16*i); !ok || x[0] != end {
 				return nil, ErrInvalidValue
 			}
 		}
