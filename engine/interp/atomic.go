@@ -97,6 +97,7 @@ func combine(v *ir.Value, width uint, old, a, b uint64) uint64 {
 }
 
 // atomicHost does v at p, which other threads may change at the same time.
+// fidelity: approximate atomics-fine-grained: a floating-point atomic on fine-grained host memory is done; CDNA2 hardware drops it
 func atomicHost(v *ir.Value, p unsafe.Pointer, a, b uint64) uint64 {
 	if v.Width == 8 {
 		q := (*uint64)(p)
