@@ -12,10 +12,8 @@ import (
 	"github.com/pumice-gpu/pumice/abi/aql"
 	"github.com/pumice-gpu/pumice/abi/codeobj"
 	"github.com/pumice-gpu/pumice/abi/ih"
-	"github.com/pumice-gpu/pumice/abi/pte"
 	"github.com/pumice-gpu/pumice/engine/ir"
 	"github.com/pumice-gpu/pumice/engine/isa"
-	"github.com/pumice-gpu/pumice/engine/mem"
 	"github.com/pumice-gpu/pumice/engine/wave"
 )
 
@@ -200,130 +198,6 @@ func TestOccupancy(t *testing.T) {
 	r.unitsAreFree()
 }
 
-func TestBarrierPackets(t *testing.T) {
-	r := newRig(t, "mi210", 2)
-	q := r.queue(0)
-	deps := make([]*aql.Signal, 3)
-	var handles [5]aql.SignalHandle
-	for i := range deps {
-		var va uint64
-		va, deps[i] = r.signal(1, 0)
-		handles[i] = aql.SignalHandle(va)
-	}
-	sva, s := r.signal(1, 0)
-	q.put(aql.Raw(aql.BarrierPacket{Header: aql.MakeHeader(aql.BarrierAnd, false, 0, 0), DepSignal: handles, CompletionSignal: aql.SignalHandle(sva)}))
-	q.ring()
-	time.Sleep(5 * time.Millisecond)
-	atomic.StoreInt64(&deps[0].Value, 0)
-	atomic.StoreInt64(&deps[2].Value, 0)
-	time.Sleep(5 * time.Millisecond)
-	if atomic.LoadInt64(&s.Value) != 1 {
-		t.Fatal("BARRIER_AND passed with a signal at 1")
-	}
-	atomic.StoreInt64(&deps[1].Value, 0)
-	r.wait(s)
-
-	for _, d := range deps {
-		d.Value = 3
-	}
-	sva, s = r.signal(1, 0)
-	q.put(aql.Raw(aql.BarrierPacket{Header: aql.MakeHeader(aql.BarrierOr, false, 0, 0), DepSignal: handles, CompletionSignal: aql.SignalHandle(sva)}))
-	q.ring()
-	time.Sleep(2 * time.Millisecond)
-	if atomic.LoadInt64(&s.Value) != 1 {
-		t.Fatal("BARRIER_OR passed")
-	}
-	atomic.StoreInt64(&deps[1].Value, 0)
-	r.wait(s)
-
-	sva, s = r.signal(1, 0)
-	q.put(aql.Raw(aql.BarrierValuePacket{Format: aql.AMDBarrierValue, Signal: handles[0], Value: 2, Mask: 0xff, Cond: uint32(aql.CondLT), CompletionSignal: aql.SignalHandle(sva)}))
-	q.ring()
-	time.Sleep(2 * time.Millisecond)
-	if atomic.LoadInt64(&s.Value) != 1 {
-		t.Fatal("barrier-value passed")
-	}
-	atomic.StoreInt64(&deps[0].Value, 0x101)
-	r.wait(s)
-}
-
-// The barrier bit keeps a packet back until all before it are complete; without it they overlap.
-func TestBarrierBit(t *testing.T) {
-	r := newRig(t, "mi210", 2)
-	q := r.queue(0)
-	var open atomic.Bool
-	var second atomic.Int64
-	first := r.kernel(desc(64), func(w *wave.Wave) ir.Exit {
-		if !open.Load() {
-			return ir.ExitSleep
-		}
-		return ir.ExitEndPgm
-	})
-	other := r.kernel(desc(64), func(w *wave.Wave) ir.Exit { second.Add(1); return ir.ExitEndPgm })
-	one := [3]uint32{1, 1, 1}
-	q.put(aql.Raw(dispatchPacket(first, one, one, 0)))
-	p := dispatchPacket(other, one, one, 0)
-	p.Header = aql.MakeHeader(aql.KernelDispatch, false, 0, 0)
-	q.put(aql.Raw(p))
-	sva, s := r.signal(1, 0)
-	q.put(aql.Raw(dispatchPacket(other, one, one, sva)))
-	q.ring()
-	r.until(func() bool { return second.Load() == 1 }, "the packet without barrier bit")
-	time.Sleep(5 * time.Millisecond)
-	if second.Load() != 1 || atomic.LoadUint64(&q.record.ReadDispatchID) != 0 {
-		t.Fatal("the barrier bit did not hold, or a slot was freed early")
-	}
-	open.Store(true)
-	r.wait(s)
-	r.until(func() bool { return atomic.LoadUint64(&q.record.ReadDispatchID) == 3 }, "read_dispatch_id")
-}
-
-func TestBadPackets(t *testing.T) {
-	one := [3]uint32{1, 1, 1}
-	for name, c := range map[string]struct {
-		change func(r *rig, p *aql.DispatchPacket)
-		code   aql.QueueError
-	}{
-		"no dimensions": {func(r *rig, p *aql.DispatchPacket) { p.Setup = 0 }, aql.ErrInvalidDim},
-		"grid 0":        {func(r *rig, p *aql.DispatchPacket) { p.GridSizeY = 0 }, aql.ErrInvalidDim},
-		"group 0":       {func(r *rig, p *aql.DispatchPacket) { p.WorkgroupSizeZ = 0 }, aql.ErrInvalidDim},
-		"group large":   {func(r *rig, p *aql.DispatchPacket) { p.WorkgroupSizeX, p.WorkgroupSizeY = 1024, 2 }, aql.ErrGroupTooLarge},
-		"LDS large":     {func(r *rig, p *aql.DispatchPacket) { p.GroupSegmentSize = 65537 }, aql.ErrInvalidGroupMem},
-		"no kernel":     {func(r *rig, p *aql.DispatchPacket) { p.KernelObject = 0 }, aql.ErrInvalidCode},
-		"wild kernel":   {func(r *rig, p *aql.DispatchPacket) { p.KernelObject = 0xdead00000040 }, aql.ErrInvalidCode},
-		"odd kernel":    {func(r *rig, p *aql.DispatchPacket) { p.KernelObject++ }, aql.ErrInvalidCode},
-		"type":          {func(r *rig, p *aql.DispatchPacket) { p.Header = 0x1177 }, aql.ErrPacketFormat},
-		"agent":         {func(r *rig, p *aql.DispatchPacket) { p.Header = aql.MakeHeader(aql.AgentDispatch, false, 0, 0) }, aql.ErrPacketFormat},
-		"vendor":        {func(r *rig, p *aql.DispatchPacket) { p.Header, p.Setup = 0, 9 }, aql.ErrInvalidVendor},
-		"registers": {func(r *rig, p *aql.DispatchPacket) {
-			d := desc(64)
-			d.RSRC1 |= 63
-			p.KernelObject = r.kernel(d, nil)
-			p.WorkgroupSizeX, p.GridSizeX = 1024, 1024
-		}, aql.ErrOutOfRegisters},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := newRig(t, "mi210", 1)
-			q := r.queue(0)
-			k := r.kernel(desc(64), func(w *wave.Wave) ir.Exit { return ir.ExitEndPgm })
-			p := dispatchPacket(k, one, one, 0)
-			c.change(r, &p)
-			q.put(aql.Raw(p))
-			q.ring()
-			r.until(func() bool { return atomic.LoadInt64(&q.inactive.Value) != 0 }, "inactive signal")
-			if got := aql.QueueError(q.inactive.Value); got != c.code {
-				t.Errorf("code %#x, want %#x", got, c.code)
-			}
-			if e := <-r.irqs; e.Source != ih.SourceCPEndOfPipe || e.Data[0] != 77 {
-				t.Errorf("interrupt %+v", e)
-			}
-			if f := <-r.qfault; f.Code != uint64(c.code) || f.Text == "" {
-				t.Errorf("%+v", f)
-			}
-		})
-	}
-}
-
 func TestScratchProtocol(t *testing.T) {
 	r := newRig(t, "mi210", 2)
 	q := r.queue(0)
@@ -369,94 +243,6 @@ func TestScratchProtocol(t *testing.T) {
 	q.record.ComputeTmpringSize = 32 | 8<<12
 	atomic.StoreInt64(&q.inactive.Value, 0)
 	r.wait(s)
-}
-
-func TestMemoryFault(t *testing.T) {
-	r := newRig(t, "mi210", 2)
-	q := r.queue(0)
-	k := r.kernel(desc(64), func(w *wave.Wave) ir.Exit {
-		if w.S[2] == 3 {
-			_, f := access(w, 0x1234567890, mem.Write)
-			f.Lane = 17
-			w.Fault = *f
-			return ir.ExitFault
-		}
-		return ir.ExitEndPgm
-	})
-	sva, s := r.signal(1, 0)
-	q.put(aql.Raw(dispatchPacket(k, [3]uint32{128 * 8, 1, 1}, [3]uint32{128, 1, 1}, sva)))
-	q.ring()
-	f := <-r.faults
-	if f.Kind != FaultMemory || f.VA != 0x1234567890 || !f.Write || !f.NotPresent || f.WorkgroupID != [3]uint32{3, 0, 0} || f.Lane != 17 ||
-		f.WorkItem[0] != uint32(17+64*f.Wave) || f.KernelObject != k || f.PC != k+256 {
-		t.Errorf("%+v", f)
-	}
-	e := <-r.irqs
-	if e.Source != ih.SourceVMFault || e.FaultVA() != 0x1234567000 || e.RingID != ih.FaultNotPresent || e.Data[1]&ih.FaultWrite == 0 || e.Data[1]&ih.FaultRetry != 0 {
-		t.Errorf("%+v", e)
-	}
-	time.Sleep(2 * time.Millisecond)
-	if s.Value != 1 {
-		t.Error("the dispatch completed")
-	}
-	if err := r.d.UnloadQueue(q.id, Kill); err != nil {
-		t.Fatal(err)
-	}
-	r.unitsAreFree()
-}
-
-// With XNACK a wave waits for its page and repeats the access after the flush.
-func TestRetryFault(t *testing.T) {
-	r := newRig(t, "mi210", 2)
-	r.ctx.Retry = true
-	if err := r.d.SetVMID(rigVMID, &r.ctx); err != nil {
-		t.Fatal(err)
-	}
-	q := r.queue(0)
-	const va = 0x4000_0000_0000
-	k := r.kernel(desc(64), func(w *wave.Wave) ir.Exit {
-		p, f := access(w, va+uint64(w.S[2])*4096, mem.Write)
-		if f != nil {
-			w.Fault = *f
-			return ir.ExitFault
-		}
-		atomic.AddUint32((*uint32)(p), 1)
-		return ir.ExitEndPgm
-	})
-	sva, s := r.signal(1, 0)
-	q.put(aql.Raw(dispatchPacket(k, [3]uint32{64 * 8, 1, 1}, [3]uint32{64, 1, 1}, sva)))
-	q.ring()
-	seen := map[uint64]bool{}
-	var bytes [8][]byte
-	for len(seen) < 8 {
-		e := <-r.irqs
-		if e.Source != ih.SourceVMFault || e.Data[1]&ih.FaultRetry == 0 {
-			t.Fatalf("%+v", e)
-		}
-		page := e.FaultVA()
-		if seen[page] {
-			continue
-		}
-		seen[page] = true
-		off := r.vram(4096)
-		*r.table(page, pte.PTB) = r.d.pteGen.EncodePTE(pte.Entry{Addr: off, Flags: rwx})
-		r.d.FlushTLB(rigVMID)
-		bytes[(page-va)/4096] = r.d.vram.b[off : off+4]
-	}
-	r.wait(s)
-	for i, b := range bytes {
-		if b[0] != 1 {
-			t.Errorf("page %d: %d", i, b[0])
-		}
-	}
-	// The driver's way to say no.
-	*r.table(va, pte.PTB) = r.d.pteGen.NoRetry()
-	r.d.FlushTLB(rigVMID)
-	q.put(aql.Raw(dispatchPacket(k, [3]uint32{64, 1, 1}, [3]uint32{64, 1, 1}, 0)))
-	q.ring()
-	if f := <-r.faults; f.Kind != FaultMemory || f.VA != va {
-		t.Errorf("%+v", f)
-	}
 }
 
 func TestPreempt(t *testing.T) {
@@ -512,64 +298,6 @@ func TestRingWhileUnloaded(t *testing.T) {
 	r.wait(s)
 }
 
-func TestTrapAnswer(t *testing.T) {
-	for id, want := range map[uint64]aql.QueueError{trapAbort: aql.ErrTrap, trapDebug: 0} {
-		r := newRig(t, "mi210", 1)
-		q := r.queue(0)
-		k := r.kernel(desc(64), func(w *wave.Wave) ir.Exit { w.Arg = id; return ir.ExitTrap })
-		r.e.progs[k+260] = func(w *wave.Wave) ir.Exit { return ir.ExitEndPgm }
-		sva, s := r.signal(1, 0)
-		one := [3]uint32{1, 1, 1}
-		q.put(aql.Raw(dispatchPacket(k, one, one, sva)))
-		q.ring()
-		if want == 0 {
-			r.wait(s)
-			continue
-		}
-		r.until(func() bool { return atomic.LoadInt64(&q.inactive.Value) == int64(want) }, "inactive signal")
-		if f := <-r.faults; f.Kind != FaultTrap || f.TrapID != uint32(id) {
-			t.Errorf("%+v", f)
-		}
-	}
-}
-
-func TestTrapHandlerEntry(t *testing.T) {
-	r := newRig(t, "mi210", 1)
-	tba, _ := r.alloc(4096)
-	r.ctx.TBA, r.ctx.TMA = tba, 0x1234500
-	if err := r.d.SetVMID(rigVMID, &r.ctx); err != nil {
-		t.Fatal(err)
-	}
-	q := r.queue(0)
-	k := r.kernel(desc(64), func(w *wave.Wave) ir.Exit { w.Arg = 2; return ir.ExitTrap })
-	got := make(chan []uint32, 1)
-	r.e.progs[tba] = func(w *wave.Wave) ir.Exit {
-		got <- append(append([]uint32(nil), w.S[isa.SRegTTMP0:isa.SRegTTMP0+16]...), w.S[isa.SRegSTATUS])
-		w.Env.Msg(w, msgGetDoorbell, 0)
-		if w.S[isa.SRegEXECLo] != q.dword/2&0x3ff {
-			t.Errorf("doorbell %#x", w.S[isa.SRegEXECLo])
-		}
-		w.Env.Msg(w, msgInterrupt, 0x123456)
-		// Leave with the halt bit, as ROCr's handler does.
-		w.S[isa.SRegSTATUS] = w.S[isa.SRegSTATUS]&^statusPriv | statusHalt
-		return ir.ExitIndirect
-	}
-	one := [3]uint32{1, 1, 1}
-	q.put(aql.Raw(dispatchPacket(k, one, one, 0)))
-	q.ring()
-	s := <-got
-	if s[0] != uint32(k+256) || s[1] != uint32((k+256)>>32)|2<<16 || s[14] != 0x1234500 || s[12]&statusPriv != 0 || s[16]&statusPriv == 0 {
-		t.Errorf("%#x", s)
-	}
-	e := <-r.irqs
-	if data, enc := e.SQData(); e.Source != ih.SourceSQMessage || data != 0x123456 || enc != ih.SQWave {
-		t.Errorf("%+v", e)
-	}
-	if err := r.d.UnloadQueue(q.id, Kill); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // Several queues share the chip: one that never ends does not keep the others waiting.
 func TestQueuesAreFair(t *testing.T) {
 	r := newRig(t, "mi210", 2)
@@ -590,39 +318,6 @@ func TestQueuesAreFair(t *testing.T) {
 	}
 	if err := r.d.UnloadQueue(hog.id, Kill); err != nil {
 		t.Fatal(err)
-	}
-}
-
-func TestManyPacketsFromManyThreads(t *testing.T) {
-	r := newRig(t, "mi210", 2)
-	q := r.queue(0)
-	var ran atomic.Int64
-	k := r.kernel(desc(64), func(w *wave.Wave) ir.Exit { ran.Add(1); return ir.ExitEndPgm })
-	const threads, each = 4, 500
-	sva, s := r.signal(threads*each, 0)
-	var wg sync.WaitGroup
-	for range threads {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			for range each {
-				i := atomic.AddUint64(&q.record.WriteDispatchID, 1) - 1
-				for i-atomic.LoadUint64(&q.record.ReadDispatchID) >= q.n {
-					runtime.Gosched()
-				}
-				p := aql.Raw(dispatchPacket(k, [3]uint32{64, 1, 1}, [3]uint32{64, 1, 1}, sva))
-				slot := q.slots[i%q.n*64:]
-				copy(slot[4:64], p[4:])
-				atomic.StoreUint32((*uint32)(unsafe.Pointer(&slot[0])), *(*uint32)(unsafe.Pointer(&p[0])))
-				atomic.StoreUint64(q.bell, i)
-				r.d.RingDoorbell(q.dword)
-			}
-		}()
-	}
-	wg.Wait()
-	r.wait(s)
-	if ran.Load() != threads*each || s.Value != 0 {
-		t.Errorf("%d waves, signal %d", ran.Load(), s.Value)
 	}
 }
 

@@ -125,14 +125,20 @@ func memFormFunc(seed uint64) *ir.Func {
 func TestMemoryForms(t *testing.T) { onEach(t, testMemoryForms) }
 
 func testMemoryForms(t *testing.T) {
-	first, n := uint64(0), fewer(500)
+	diffSeeds(t, fewer(500), memFormFunc, func(seed uint64) bool { return seed%2 == 0 })
+}
+
+// diffSeeds compares the engines on the functions of n seeds, or of the one in SEED; where full says so all lanes are active, else those
+// that the rig picks.
+func diffSeeds(t *testing.T, n uint64, function func(seed uint64) *ir.Func, full func(seed uint64) bool) {
+	first := uint64(0)
 	if s, err := strconv.ParseUint(os.Getenv("SEED"), 10, 64); err == nil {
 		first, n = s, 1
-		t.Log("\n" + memFormFunc(s).String())
+		t.Log("\n" + function(s).String())
 	}
 	bad := 0
 	for seed := first; seed < first+n; seed++ {
-		f := memFormFunc(seed)
+		f := function(seed)
 		if err := ir.Verify(f); err != nil {
 			t.Fatalf("seed %d: bad test: %v", seed, err)
 		}
@@ -140,7 +146,7 @@ func testMemoryForms(t *testing.T) {
 			if seed%3 == 0 { // memory in pieces that are not contiguous here
 				g.space.scatter()
 			}
-			if seed%2 == 0 {
+			if full(seed) {
 				g.w.SetEXEC(^uint64(0))
 			}
 		})

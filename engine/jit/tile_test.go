@@ -4,9 +4,6 @@ package jit
 
 import (
 	"math/rand/v2"
-	"os"
-	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/pumice-gpu/pumice/engine/ir"
@@ -104,30 +101,5 @@ func tileFunc(seed uint64) *ir.Func {
 func TestTiles(t *testing.T) { onEach(t, testTiles) }
 
 func testTiles(t *testing.T) {
-	first, n := uint64(0), fewer(600)
-	if s, err := strconv.ParseUint(os.Getenv("SEED"), 10, 64); err == nil {
-		first, n = s, 1
-		t.Log("\n" + tileFunc(s).String())
-	}
-	bad := 0
-	for seed := first; seed < first+n; seed++ {
-		f := tileFunc(seed)
-		if err := ir.Verify(f); err != nil {
-			t.Fatalf("seed %d: bad test: %v", seed, err)
-		}
-		diff := diffEnginesWith(t, seed, f, 12, func(g *rig) {
-			if seed%3 == 0 { // memory in pieces that are not contiguous here
-				g.space.scatter()
-			}
-			if seed%4 != 0 {
-				g.w.SetEXEC(^uint64(0))
-			}
-		})
-		if len(diff) > 0 {
-			t.Errorf("seed %d, %d lanes:\n  %s", seed, f.Lanes, strings.Join(diff, "\n  "))
-			if bad++; bad > 5 {
-				t.Fatal("too many differences")
-			}
-		}
-	}
+	diffSeeds(t, fewer(600), tileFunc, func(seed uint64) bool { return seed%4 != 0 })
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os/exec"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -96,24 +95,7 @@ func TestLLVMFoldingModes(t *testing.T) {
 			}
 		}
 	}
-	declare(text.Bytes(), calls)
-	for _, d := range calls {
-		text.WriteString(d + "\n")
-	}
-	cmd := exec.Command("opt-19", "-passes=instcombine,instsimplify", "-S")
-	cmd.Stdin = &text
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("opt-19: %v: %s", err, stderr.String())
-	}
-	folded := map[int]uint64{}
-	for _, m := range foldedRE.FindAllStringSubmatch(string(out), -1) {
-		i, _ := strconv.Atoi(m[1])
-		v, _ := strconv.ParseInt(m[2], 10, 64)
-		folded[i] = uint64(v)
-	}
+	folded := foldedByLLVM(t, &text, calls)
 	m := newMachine(t, "gfx90a", lanes)
 	tg := isa.TargetByName("gfx90a")
 	end, _ := isa.Assemble(tg, "s_endpgm")

@@ -217,24 +217,7 @@ func TestLLVMFolding(t *testing.T) {
 			all = append(all, g)
 		}
 	}
-	declare(text.Bytes(), calls)
-	for _, d := range calls {
-		text.WriteString(d + "\n")
-	}
-	cmd := exec.Command("opt-19", "-passes=instcombine,instsimplify", "-S")
-	cmd.Stdin = &text
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("opt-19: %v: %s", err, stderr.String())
-	}
-	folded := map[int]uint64{}
-	for _, m := range foldedRE.FindAllStringSubmatch(string(out), -1) {
-		i, _ := strconv.Atoi(m[1])
-		v, _ := strconv.ParseInt(m[2], 10, 64)
-		folded[i] = uint64(v)
-	}
+	folded := foldedByLLVM(t, &text, calls)
 	compared, unfolded := 0, map[string]int{}
 	for _, g := range all {
 		f := g.f
@@ -354,4 +337,28 @@ func declare(text []byte, calls map[string]string) {
 		}
 		calls[m[1]] = fmt.Sprintf("declare %s @%s(%s)", ret, m[1], strings.Join(types, ", "))
 	}
+}
+
+// foldedByLLVM gives the results of those functions of a module, by number, that LLVM folds to a constant. calls are declarations that it wants.
+func foldedByLLVM(t *testing.T, text *bytes.Buffer, calls map[string]string) map[int]uint64 {
+	t.Helper()
+	declare(text.Bytes(), calls)
+	for _, d := range calls {
+		text.WriteString(d + "\n")
+	}
+	cmd := exec.Command("opt-19", "-passes=instcombine,instsimplify", "-S")
+	cmd.Stdin = text
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("opt-19: %v: %s", err, stderr.String())
+	}
+	folded := map[int]uint64{}
+	for _, m := range foldedRE.FindAllStringSubmatch(string(out), -1) {
+		i, _ := strconv.Atoi(m[1])
+		v, _ := strconv.ParseInt(m[2], 10, 64)
+		folded[i] = uint64(v)
+	}
+	return folded
 }

@@ -5,7 +5,7 @@ import "unsafe"
 // Attribute numbers of hipDeviceAttribute_t, and the value of each from the properties. Attributes that are no number (names, UUIDs, pointers) and those of
 // features that are not there have no row: hipDeviceGetAttribute answers hipErrorInvalidValue.
 var attributes = map[int32]func(p *Props) int32{
-	0:     func(p *Props) int32 { return p.ECCEnabled },                              // EccEnabled
+	0:     func(p *Props) int32 { return 0 },                                         // EccEnabled
 	1:     func(p *Props) int32 { return 0 },                                         // AccessPolicyMaxWindowSize
 	2:     func(p *Props) int32 { return p.AsyncEngineCount },                        // AsyncEngineCount
 	3:     func(p *Props) int32 { return 1 },                                         // CanMapHostMemory

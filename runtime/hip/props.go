@@ -21,7 +21,7 @@ type Props struct {
 	PCIDomainID, PCIBusID, PCIDeviceID                             int32
 	MaxSharedMemoryPerMultiProcessor                               uint64
 	GCNArch                                                        int32
-	Integrated, ECCEnabled, IsLargeBar, AsicRevision               int32
+	Integrated, IsLargeBar, AsicRevision                           int32
 	CooperativeLaunch, CooperativeMultiDeviceLaunch                int32
 	HostNativeAtomic                                               int32 // the link to the CPU takes 64-bit atomics
 	MaxBlocksPerMultiProcessor, AsyncEngineCount                   int32
@@ -69,7 +69,7 @@ func properties(d *clr.Device) *Props {
 	if large {
 		r.IsLargeBar = 1
 	}
-	// As ROCclr: groups of the largest size, and no word about ECC, whatever the card has.
+	// As ROCclr counts them: groups of the largest size. (It has no word about ECC either, whatever the card has.)
 	r.MaxBlocksPerMultiProcessor = r.MaxThreadsPerMultiProcessor / r.MaxThreadsPerBlock
 	if l, ok := n.LinkTo(0); ok && l.Flags&kfd.LinkFlagNoAtomics64 == 0 {
 		r.HostNativeAtomic = 1
@@ -163,7 +163,6 @@ var layout5 = layout{792, []propField{
 	u64(712, func(p *Props) uint64 { return p.MemPitch }),
 	u64(720, func(p *Props) uint64 { return p.TextureAlignment }),
 	u64(728, func(p *Props) uint64 { return p.TexturePitchAlignment }),
-	i32(740, func(p *Props) int32 { return p.ECCEnabled }),
 	i32(764, func(p *Props) int32 { return p.IsLargeBar }),
 	i32(748, func(p *Props) int32 { return p.CooperativeMultiDeviceLaunch }), // launches may differ in function,
 	i32(752, func(p *Props) int32 { return p.CooperativeMultiDeviceLaunch }), // grid,

@@ -28,7 +28,6 @@ var layout6 = layout{1472, []propField{
 	{456, func(p *Props) any { return p.MaxTexture3D[:] }, 0},
 	u64(568, func(p *Props) uint64 { return p.TextureAlignment }),
 	one(576), // concurrentKernels
-	i32(580, func(p *Props) int32 { return p.ECCEnabled }),
 	i32(584, func(p *Props) int32 { return p.PCIBusID }),
 	i32(588, func(p *Props) int32 { return p.PCIDeviceID }),
 	i32(592, func(p *Props) int32 { return p.PCIDomainID }),

@@ -1,39 +1,15 @@
 // What HSA has beside queues and pools: ISAs, caches, regions, executables and old code objects, shared virtual memory, soft queues, groups of signals, callbacks. The same on AMD's library;
 // where the two differ by design, or AMD's has a bug, the program is told so by its argument "amd".
 #define _GNU_SOURCE
+#include "hsacheck.h"
 #include <fcntl.h>
-#include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static int wrong;
-#define WANT(got, want) same((long long)(got), (long long)(want), #got, __LINE__)
-static void same(long long got, long long want, const char *what, int line) {
-    if (got == want) return;
-    printf("line %d: %s is %#llx, want %#llx\n", line, what, got, want);
-    wrong++;
-}
-#define DO(call)                                                     \
-    do {                                                             \
-        hsa_status_t s_ = (call);                                    \
-        if (s_) printf("line %d: %s: %#x\n", __LINE__, #call, s_), exit(1); \
-    } while (0)
-
-static hsa_agent_t cpu, gpu;
-static hsa_status_t each_agent(hsa_agent_t a, void *data) {
-    hsa_device_type_t t;
-    (void)data;
-    DO(hsa_agent_get_info(a, HSA_AGENT_INFO_DEVICE, &t));
-    if (t == HSA_DEVICE_TYPE_CPU && !cpu.handle) cpu = a;
-    if (t == HSA_DEVICE_TYPE_GPU && !gpu.handle) gpu = a;
-    return HSA_STATUS_SUCCESS;
-}
 static hsa_status_t first_isa(hsa_isa_t i, void *data) {
     *(hsa_isa_t *)data = i;
     return HSA_STATUS_INFO_BREAK;

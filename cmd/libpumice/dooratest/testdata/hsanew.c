@@ -1,8 +1,6 @@
 // What came to HSA after ROCr 5.2.3: copies on a named engine, DMA-BUFs out and in, waiting for all of several signals, and attributes. Declared here, for Debian 12's headers do not.
-#include <hsa/hsa.h>
+#include "hsacheck.h"
 #include <hsa/hsa_ext_amd.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,28 +12,6 @@ hsa_status_t hsa_amd_queue_get_info(hsa_queue_t *, int, void *);
 hsa_status_t hsa_amd_async_function(void (*)(void *), void *);
 uint32_t hsa_amd_signal_wait_all(uint32_t, hsa_signal_t *, hsa_signal_condition_t *, hsa_signal_value_t *, uint64_t, hsa_wait_state_t, hsa_signal_value_t *);
 
-static int wrong;
-#define WANT(got, want) same((long long)(got), (long long)(want), #got, __LINE__)
-static void same(long long got, long long want, const char *what, int line) {
-    if (got == want) return;
-    printf("line %d: %s is %#llx, want %#llx\n", line, what, got, want);
-    wrong++;
-}
-#define DO(call)                                                     \
-    do {                                                             \
-        hsa_status_t s_ = (call);                                    \
-        if (s_) printf("line %d: %s: %#x\n", __LINE__, #call, s_), exit(1); \
-    } while (0)
-
-static hsa_agent_t cpu, gpu;
-static hsa_status_t each_agent(hsa_agent_t a, void *data) {
-    hsa_device_type_t t;
-    (void)data;
-    DO(hsa_agent_get_info(a, HSA_AGENT_INFO_DEVICE, &t));
-    if (t == HSA_DEVICE_TYPE_CPU && !cpu.handle) cpu = a;
-    if (t == HSA_DEVICE_TYPE_GPU && !gpu.handle) gpu = a;
-    return HSA_STATUS_SUCCESS;
-}
 static hsa_status_t global_pool(hsa_amd_memory_pool_t p, void *data) {
     hsa_amd_segment_t s;
     uint32_t flags = 0;
