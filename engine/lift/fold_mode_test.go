@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -55,9 +54,7 @@ var modals = func() (l []modal) {
 
 // TestLLVMFoldingModes has LLVM judge arithmetic in all rounding modes, and with denormal operands and results flushed.
 func TestLLVMFoldingModes(t *testing.T) {
-	if _, err := exec.LookPath("opt-19"); err != nil {
-		t.Skip("opt-19 is not installed (package llvm-19)")
-	}
+	needOpt(t)
 	const lanes = 64
 	rnd := rand.New(rand.NewPCG(7, 8))
 	formats := map[byte]fmtOf{'h': f16fmt, 'f': f32fmt, 'd': f64fmt}

@@ -127,12 +127,7 @@ var (
 // TestLLVMFolding is a judge of what instructions mean: LLVM evaluates constants as it believes the chip does. Operands have neg and abs
 // in some groups.
 func TestLLVMFolding(t *testing.T) {
-	if _, err := exec.LookPath("opt-19"); err != nil {
-		if os.Getenv("PUMICE_TEST_ALL") != "" {
-			t.Fatal("opt-19 is not installed (package llvm-19)")
-		}
-		t.Skip("opt-19 is not installed (package llvm-19)")
-	}
+	needOpt(t)
 	const groups, lanes = 3, 64
 	rnd := rand.New(rand.NewPCG(5, 6))
 	type group struct {
@@ -361,4 +356,15 @@ func foldedByLLVM(t *testing.T, text *bytes.Buffer, calls map[string]string) map
 		folded[i] = uint64(v)
 	}
 	return folded
+}
+
+// needOpt skips a test where LLVM's optimizer is not installed, except where all are to run.
+func needOpt(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("opt-19"); err != nil {
+		if os.Getenv("PUMICE_TEST_ALL") != "" {
+			t.Fatal("opt-19 is not installed (package llvm-19)")
+		}
+		t.Skip("opt-19 is not installed (package llvm-19)")
+	}
 }
