@@ -387,7 +387,15 @@ func (m *machine) gather(regs []ref, words int) {
 			d0[l], d1[l], d2[l], d3[l] = uint32(x), uint32(x>>32), uint32(y), uint32(y>>32)
 		}
 	default:
-		for i := range words {
+		i := 0
+		for ; i+1 < words; i += 2 {
+			d0, d1 := m.lanes(regs[i])[:m.n], m.lanes(regs[i+1])[:m.n]
+			for l, h := range host {
+				x := *(*uint64)(hostPtr(uint64(h) + uint64(i*4)))
+				d0[l], d1[l] = uint32(x), uint32(x>>32)
+			}
+		}
+		if i < words {
 			d := m.lanes(regs[i])[:m.n]
 			for l, h := range host {
 				d[l] = *(*uint32)(hostPtr(uint64(h) + uint64(i*4)))
@@ -489,7 +497,15 @@ func (m *machine) loadRun(in *inst, a, b []byte) {
 			d0[l], d1[l], d2[l], d3[l] = uint32(x), uint32(x>>32), uint32(y), uint32(y>>32)
 		}
 	default:
-		for i := range stride {
+		i := 0
+		for ; i+1 < stride; i += 2 {
+			d0, d1 := m.lanes(regs[i])[:m.n], m.lanes(regs[i+1])[:m.n]
+			for l := range d0 {
+				x := *(*uint64)(unsafe.Pointer(&s[l*stride+i]))
+				d0[l], d1[l] = uint32(x), uint32(x>>32)
+			}
+		}
+		if i < stride {
 			d := m.lanes(regs[i])[:m.n]
 			for l := range d {
 				d[l] = s[l*stride+i]
@@ -584,21 +600,18 @@ func (m *machine) storeRun(in *inst, a, b []byte) {
 	if len(b) > 0 {
 		dst = unsafe.Slice((*byte)(m.temps(0)), m.n*stride*4)
 	}
-	if pairs := stride / 2; pairs*2 == stride {
-		q := unsafe.Slice((*uint64)(unsafe.Pointer(&dst[0])), m.n*pairs)
-		for i := range pairs {
-			s0, s1 := m.lanes(data[2*i])[:m.n], m.lanes(data[2*i+1])[:m.n]
-			for l := range s0 {
-				q[l*pairs+i] = uint64(s0[l]) | uint64(s1[l])<<32
-			}
+	d := unsafe.Slice((*uint32)(unsafe.Pointer(&dst[0])), m.n*stride)
+	i := 0
+	for ; i+1 < stride; i += 2 {
+		s0, s1 := m.lanes(data[i])[:m.n], m.lanes(data[i+1])[:m.n]
+		for l := range s0 {
+			*(*uint64)(unsafe.Pointer(&d[l*stride+i])) = uint64(s0[l]) | uint64(s1[l])<<32
 		}
-	} else {
-		d := unsafe.Slice((*uint32)(unsafe.Pointer(&dst[0])), m.n*stride)
-		for i := range stride {
-			s := m.lanes(data[i])[:m.n]
-			for l := range s {
-				d[l*stride+i] = s[l]
-			}
+	}
+	if i < stride {
+		s := m.lanes(data[i])[:m.n]
+		for l := range s {
+			d[l*stride+i] = s[l]
 		}
 	}
 	if len(b) > 0 {
