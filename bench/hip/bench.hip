@@ -2,6 +2,7 @@
 // best of several runs, in which the work is large against launch and synchronisation unless that is what is measured.
 //   bench [name ...]      all without arguments
 #include "../../examples/gemm.h"
+#include "../../examples/sgemm64.h"
 
 #include <algorithm>
 #include <chrono>
@@ -93,33 +94,6 @@ static void fma(int n) {
     };
     chains("fma", 1.0f);
     chains("fma_denormal", 1e-40f); // all numbers are, and MODE as HIP sets it keeps them
-}
-
-// sgemm64 is the usual register-blocked product: 64x64 tile of C in a group of 256 work-items, 4x4 of it in each, steps of 16.
-__global__ __launch_bounds__(256) void sgemm64(int n, const float *a, const float *b, float *c) {
-    __shared__ float as[16][64], bs[16][64];
-    const int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
-    const int row = blockIdx.y * 64, col = blockIdx.x * 64;
-    float sum[4][4] = {};
-    for (int k = 0; k < n; k += 16) {
-        for (int i = 0; i < 4; i++) {
-            int r = threadIdx.x / 16 + 16 * i, q = threadIdx.x % 16;
-            as[q][r] = a[size_t(row + r) * n + k + q];
-            int s = threadIdx.x / 64 + 4 * i, t = threadIdx.x % 64;
-            bs[s][t] = b[size_t(k + s) * n + col + t];
-        }
-        __syncthreads();
-#pragma unroll
-        for (int kk = 0; kk < 16; kk++) {
-            float x[4], y[4];
-            for (int i = 0; i < 4; i++) { x[i] = as[kk][ty * 4 + i]; y[i] = bs[kk][tx * 4 + i]; }
-            for (int i = 0; i < 4; i++)
-                for (int j = 0; j < 4; j++) sum[i][j] = __builtin_fmaf(x[i], y[j], sum[i][j]);
-        }
-        __syncthreads();
-    }
-    for (int i = 0; i < 4; i++)
-        for (int j = 0; j < 4; j++) c[size_t(row + ty * 4 + i) * n + col + tx * 4 + j] = sum[i][j];
 }
 
 static void sgemm(int n) {
