@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unsafe"
@@ -119,13 +120,22 @@ func (d *device) migrate(s *Space, start uint64, n int) (*pagemap.Devmem, error)
 	return dm, d.pm.MigrateToDevmem(dm, s, start, start+uint64(n)<<mm.PageShift, pagemap.Options{})
 }
 
+// regions is where the next region lies: far from where the kernel puts a mapping that has no wish. Tests unmap pages of theirs and map
+// them again, and another thread, the Go runtime's own too, must not get those in between.
+var regions atomic.Uint64
+
+func init() { regions.Store(1 << 46) }
+
+// region maps so many pages of the process, aligned as blocks that move whole are.
 func region(t testing.TB, pages int) uint64 {
-	b, err := unix.Mmap(-1, 0, pages*mm.PageSize+chunkBytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
-	if err != nil {
+	size := uint64(pages*mm.PageSize+chunkBytes-1) &^ (chunkBytes - 1)
+	at := regions.Add(size+chunkBytes) - size - chunkBytes
+	mem := *(*unsafe.Pointer)(unsafe.Pointer(&at))
+	if _, err := unix.MmapPtr(-1, 0, mem, uintptr(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_FIXED_NOREPLACE); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = unix.Munmap(b) })
-	return (uint64(uintptr(unsafe.Pointer(&b[0]))) + chunkBytes - 1) &^ (chunkBytes - 1)
+	t.Cleanup(func() { _ = unix.MunmapPtr(mem, uintptr(size)) })
+	return at
 }
 
 func TestThereAndBack(t *testing.T) {

@@ -161,7 +161,7 @@ func (s *Space) MigrateSetup(r *mm.MigrateRequest) (mm.Migration, error) {
 			return nil, err
 		}
 	}
-	end := s.invalidate(&mm.Invalidation{Start: r.Start, End: r.End, Event: mm.EventMigrate, Owner: r.Owner, Blockable: true})
+	end := s.notifiers.Invalidate(&mm.Invalidation{Start: r.Start, End: r.End, Event: mm.EventMigrate, Owner: r.Owner, Blockable: true})
 	defer end()
 	s.ptl.Lock()
 	for i, a := range g.va {
@@ -220,7 +220,7 @@ func (s *Space) MigrateDevice(pages []mm.Folio) mm.Migration {
 	s.ptl.Unlock()
 	if hi > lo {
 		// The pages of one buffer stand close together: one notification for all of them.
-		s.invalidate(&mm.Invalidation{Start: lo, End: hi, Event: mm.EventClear, Blockable: true})()
+		s.notifiers.Invalidate(&mm.Invalidation{Start: lo, End: hi, Event: mm.EventClear, Blockable: true})()
 	}
 	return g
 }

@@ -166,7 +166,7 @@ func (s *Space) gone(start, end uint64, ev mm.Event) {
 	}
 	s.mmap.Lock()
 	defer s.mmap.Unlock()
-	done := s.invalidate(&mm.Invalidation{Start: start, End: end, Event: ev, Blockable: true})
+	done := s.notifiers.Invalidate(&mm.Invalidation{Start: start, End: end, Event: ev, Blockable: true})
 	for _, free := range s.cut(start, end) {
 		free()
 	}
@@ -213,7 +213,7 @@ func (s *Space) entries(start, end uint64) (out []uint64) {
 func (s *Space) remapped(from, to, n uint64) {
 	s.mmap.Lock()
 	defer s.mmap.Unlock()
-	done := s.invalidate(&mm.Invalidation{Start: from, End: from + n, Event: mm.EventUnmap, Blockable: true})
+	done := s.notifiers.Invalidate(&mm.Invalidation{Start: from, End: from + n, Event: mm.EventUnmap, Blockable: true})
 	for _, a := range s.entries(from, from+n) {
 		s.waitMigrated(a)
 		s.ptl.Lock()

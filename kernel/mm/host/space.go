@@ -4,8 +4,8 @@ import (
 	"errors"
 	"sync/atomic"
 
-	"github.com/pumice-gpu/pumice/kernel/interval"
 	"github.com/pumice-gpu/pumice/kernel/mm"
+	"github.com/pumice-gpu/pumice/kernel/mm/notify"
 	"github.com/pumice-gpu/pumice/kernel/sched"
 	"golang.org/x/sys/unix"
 )
@@ -39,16 +39,14 @@ type Space struct {
 	reading   atomic.Bool // the reader holds messages that are not among the pending ones yet
 
 	ptl       sched.Mutex
-	tables    map[uint64]*table        // by address >> 21; guarded by ptl
-	notifiers interval.Tree[*notifier] // guarded by ptl
-	active    []*mm.Invalidation
-	events    []message       // for the worker; guarded by ptl
-	current   message         // the worker is at it; guarded by ptl
-	pending   int             // events not done with; guarded by ptl
-	tokens    []chan struct{} // of Sync, for the reader; guarded by ptl
-	waiting   []chan struct{} // of Sync, for the worker; guarded by ptl
+	tables    map[uint64]*table // by address >> 21; guarded by ptl
+	notifiers *notify.Set       // of who mirrors pages; guarded by the PTL
+	events    []message         // for the worker; guarded by ptl
+	current   message           // the worker is at it; guarded by ptl
+	pending   int               // events not done with; guarded by ptl
+	tokens    []chan struct{}   // of Sync, for the reader; guarded by ptl
+	waiting   []chan struct{}   // of Sync, for the worker; guarded by ptl
 
-	idle     sched.WaitQueue // an invalidation or callback ended
 	migrated sched.WaitQueue // a migration ended
 	work     sched.WaitQueue // events came
 
@@ -65,8 +63,9 @@ func New(w sched.World) (*Space, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Space{world: w, u: u, maps: openMaps(), mmap: w.NewRWSem(mm.MmapLock), ptl: w.NewMutex(mm.PTL), tables: map[uint64]*table{},
-		idle: w.NewWaitQueue("invalidation"), migrated: w.NewWaitQueue("migration"), work: w.NewWaitQueue("uffd events")}
+	ptl := w.NewMutex(mm.PTL)
+	s := &Space{world: w, u: u, maps: openMaps(), mmap: w.NewRWSem(mm.MmapLock), ptl: ptl, tables: map[uint64]*table{},
+		notifiers: notify.New(ptl, w.NewWaitQueue("invalidation")), migrated: w.NewWaitQueue("migration"), work: w.NewWaitQueue("uffd events")}
 	if s.stage, err = newStaging(w, u); err == nil {
 		s.pagemapFD, err = unix.Open("/proc/self/pagemap", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	}
@@ -176,7 +175,7 @@ func (s *Space) Protected(start, end uint64) {
 	l := s.MmapLock()
 	l.Lock()
 	defer l.Unlock()
-	s.invalidate(&mm.Invalidation{Start: start, End: end, Event: mm.EventProtectionVMA, Blockable: true})()
+	s.notifiers.Invalidate(&mm.Invalidation{Start: start, End: end, Event: mm.EventProtectionVMA, Blockable: true})()
 }
 
 // watch registers [start, end): for events, or for missing pages too. Never more than a GPU uses: the neighbouring pages of the same VMA

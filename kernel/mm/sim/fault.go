@@ -98,7 +98,7 @@ func (s *Space) writeFault(page uint64, p *pte) error {
 		return err
 	}
 	a := page << mm.PageShift
-	end := s.invalidate(&mm.Invalidation{Start: a, End: a + mm.PageSize, Event: mm.EventClear, Blockable: true})
+	end := s.notifiers.Invalidate(&mm.Invalidation{Start: a, End: a + mm.PageSize, Event: mm.EventClear, Blockable: true})
 	m.ptl.Lock()
 	if s.ptes[page] == p && p.state == ptePresent && p.folio == old {
 		copy(f.data, old.data)

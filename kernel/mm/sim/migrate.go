@@ -37,7 +37,7 @@ func (s *Space) MigrateSetup(r *mm.MigrateRequest) (mm.Migration, error) {
 	if r.FaultPage != nil {
 		g.fault = r.FaultPage.(*folio)
 	}
-	end := s.invalidate(&mm.Invalidation{Start: r.Start, End: r.End, Event: mm.EventMigrate, Owner: r.Owner, Blockable: true})
+	end := s.notifiers.Invalidate(&mm.Invalidation{Start: r.Start, End: r.End, Event: mm.EventMigrate, Owner: r.Owner, Blockable: true})
 	s.mem.ptl.Lock()
 	for i := range g.src {
 		page := r.Start>>mm.PageShift + uint64(i)
@@ -128,7 +128,7 @@ func (g *migration) unmap() {
 			}
 			m.unlock()
 			a := k.page << mm.PageShift
-			end := k.space.invalidate(&mm.Invalidation{Start: a, End: a + mm.PageSize, Event: mm.EventClear, Blockable: true})
+			end := k.space.notifiers.Invalidate(&mm.Invalidation{Start: a, End: a + mm.PageSize, Event: mm.EventClear, Blockable: true})
 			m.ptl.Lock()
 			if p := k.space.ptes[k.page]; p != nil && p.folio == f && (p.state == ptePresent || p.state == pteDevice) {
 				k.space.toMigration(k)

@@ -35,7 +35,7 @@ func (s *Space) unmap(start, end uint64) {
 	if !s.overlaps(start, end) {
 		return
 	}
-	done := s.invalidate(&mm.Invalidation{Start: start, End: end, Event: mm.EventUnmap, Blockable: true})
+	done := s.notifiers.Invalidate(&mm.Invalidation{Start: start, End: end, Event: mm.EventUnmap, Blockable: true})
 	s.mem.ptl.Lock()
 	for page := range s.sortedPages(start, end) {
 		s.zap(page)
@@ -76,7 +76,7 @@ func (s *Space) Mprotect(start, size uint64, prot mm.Prot) error {
 	}
 	s.vmas.SplitAt(start)
 	s.vmas.SplitAt(end)
-	done := s.invalidate(&mm.Invalidation{Start: start, End: end, Event: mm.EventProtectionVMA, Blockable: true})
+	done := s.notifiers.Invalidate(&mm.Invalidation{Start: start, End: end, Event: mm.EventProtectionVMA, Blockable: true})
 	for a := start; a < end; {
 		g, _ := s.vmas.Find(a)
 		g.Value.prot = prot
@@ -106,7 +106,7 @@ func (s *Space) Mremap(start, size, to uint64) error {
 		return mm.EFAULT
 	}
 	s.unmap(to, to+size)
-	done := s.invalidate(&mm.Invalidation{Start: start, End: end, Event: mm.EventUnmap, Blockable: true})
+	done := s.notifiers.Invalidate(&mm.Invalidation{Start: start, End: end, Event: mm.EventUnmap, Blockable: true})
 	s.vmas.SplitAt(start)
 	s.vmas.SplitAt(end)
 	for a := start; a < end; {
@@ -142,7 +142,7 @@ func (s *Space) DontNeed(start, size uint64) error {
 	if !s.covered(start, end) {
 		return mm.ENOMEM
 	}
-	done := s.invalidate(&mm.Invalidation{Start: start, End: end, Event: mm.EventClear, Blockable: true})
+	done := s.notifiers.Invalidate(&mm.Invalidation{Start: start, End: end, Event: mm.EventClear, Blockable: true})
 	s.mem.ptl.Lock()
 	for page := range s.sortedPages(start, end) {
 		s.zap(page)
@@ -158,7 +158,7 @@ func (s *Space) Fork(name string) *Space {
 	c := s.mem.NewSpace(name)
 	s.mmap.Lock()
 	defer s.mmap.Unlock()
-	done := s.invalidate(&mm.Invalidation{Start: 0, End: ^uint64(0), Event: mm.EventProtectionPage, Blockable: true})
+	done := s.notifiers.Invalidate(&mm.Invalidation{Start: 0, End: ^uint64(0), Event: mm.EventProtectionPage, Blockable: true})
 	s.mem.ptl.Lock()
 	for g := range s.vmas.All(0, ^uint64(0)) {
 		c.vmas.Insert(g.Start, g.End, g.Value)
@@ -199,7 +199,7 @@ func (s *Space) Reclaim(start, size uint64, n int) int {
 			break
 		}
 		a := page << mm.PageShift
-		done := s.invalidate(&mm.Invalidation{Start: a, End: a + mm.PageSize, Event: mm.EventClear, Blockable: true})
+		done := s.notifiers.Invalidate(&mm.Invalidation{Start: a, End: a + mm.PageSize, Event: mm.EventClear, Blockable: true})
 		s.mem.ptl.Lock()
 		if p := s.ptes[page]; p != nil && p.state == ptePresent && p.folio.ref == 1 && p.folio.maps == 1 {
 			q := &pte{state: pteSwap, swap: append([]byte(nil), p.folio.data...), writable: p.writable}

@@ -3,10 +3,9 @@ package sim
 import (
 	"fmt"
 	"sort"
-	"sync/atomic"
 
-	"github.com/pumice-gpu/pumice/kernel/interval"
 	"github.com/pumice-gpu/pumice/kernel/mm"
+	"github.com/pumice-gpu/pumice/kernel/mm/notify"
 	"github.com/pumice-gpu/pumice/kernel/sched"
 	"github.com/pumice-gpu/pumice/kernel/segment"
 )
@@ -49,10 +48,7 @@ type Space struct {
 	// Guarded by mem.ptl.
 	users     int
 	ptes      map[uint64]*pte
-	notifiers interval.Tree[*notifier]
-	active    []*mm.Invalidation
-
-	idle sched.WaitQueue // woken when an invalidation ends
+	notifiers *notify.Set
 }
 
 var _ mm.Space = (*Space)(nil)
@@ -60,7 +56,7 @@ var _ mm.Space = (*Space)(nil)
 // NewSpace makes an empty process.
 func (m *Memory) NewSpace(name string) *Space {
 	s := &Space{mem: m, name: name, users: 1, mmap: m.world.NewRWSem(mm.MmapLock), ptes: map[uint64]*pte{},
-		idle: m.world.NewWaitQueue("invalidation of " + name)}
+		notifiers: notify.New(m.ptl, m.world.NewWaitQueue("invalidation of "+name))}
 	m.ptl.Lock()
 	m.spaces = append(m.spaces, s)
 	m.unlock()
@@ -99,7 +95,7 @@ func (s *Space) Exit() { s.Put() }
 func (s *Space) teardown() {
 	s.mmap.Lock()
 	defer s.mmap.Unlock()
-	end := s.invalidate(&mm.Invalidation{Start: 0, End: ^uint64(0), Event: mm.EventRelease, Blockable: true})
+	end := s.notifiers.Invalidate(&mm.Invalidation{Start: 0, End: ^uint64(0), Event: mm.EventRelease, Blockable: true})
 	s.mem.ptl.Lock()
 	for page := range s.sortedPages(0, ^uint64(0)) {
 		s.zap(page)
@@ -169,16 +165,6 @@ func (s *Space) listVMAs() []mm.VMA {
 	return out
 }
 
-// notifier is an interval notifier.
-type notifier struct {
-	space      *Space
-	start, end uint64
-	fn         mm.InvalidateFunc
-	seq        atomic.Uint64
-	node       *interval.Node[*notifier] // guarded by ptl
-	running    int                       // callbacks under way; guarded by ptl
-}
-
 // DeadSpaceError says that a notifier was registered on a process that has exited: nobody would ever call it, and nobody take it away. (Linux
 // warns in __mmu_interval_notifier_insert.) Who registers one holds a user of the process.
 type DeadSpaceError struct {
@@ -191,8 +177,6 @@ func (e *DeadSpaceError) Error() string {
 }
 
 func (s *Space) NewNotifier(start, end uint64, fn mm.InvalidateFunc) (mm.Notifier, error) {
-	n := &notifier{space: s, start: start, end: end, fn: fn}
-	n.seq.Store(1)
 	s.mem.ptl.Lock()
 	defer s.mem.unlock()
 	if s.users == 0 {
@@ -201,78 +185,7 @@ func (s *Space) NewNotifier(start, end uint64, fn mm.InvalidateFunc) (mm.Notifie
 		s.mem.ptl.Lock()
 		return nil, mm.EFAULT
 	}
-	n.node = s.notifiers.Insert(start, end, n)
-	return n, nil
-}
-
-// busy reports whether an invalidation of the notifier's range is under way; the PTL is held.
-func (n *notifier) busy() bool {
-	for _, inv := range n.space.active {
-		if inv.Start < n.end && n.start < inv.End {
-			return true
-		}
-	}
-	return false
-}
-
-func (n *notifier) ReadBegin() uint64 {
-	s := n.space
-	var seq uint64
-	s.idle.Wait(func() bool {
-		s.mem.ptl.Lock()
-		defer s.mem.unlock()
-		seq = n.seq.Load()
-		return !n.busy()
-	}, sched.Forever)
-	return seq
-}
-
-func (n *notifier) ReadRetry(seq uint64) bool {
-	s := n.space
-	s.mem.ptl.Lock()
-	defer s.mem.unlock()
-	return n.seq.Load() != seq || n.busy()
-}
-
-func (n *notifier) Remove() {
-	s := n.space
-	s.mem.ptl.Lock()
-	s.notifiers.Remove(n.node)
-	s.mem.unlock()
-	s.idle.Wait(func() bool {
-		s.mem.ptl.Lock()
-		defer s.mem.unlock()
-		return n.running == 0
-	}, sched.Forever)
-}
-
-// invalidate begins an invalidation: it calls the notifiers and returns the function that ends it. The PTL is not held.
-func (s *Space) invalidate(inv *mm.Invalidation) (end func()) {
-	s.mem.ptl.Lock()
-	s.active = append(s.active, inv)
-	var call []*notifier
-	for x := range s.notifiers.Overlapping(inv.Start, inv.End) {
-		x.Value.running++
-		call = append(call, x.Value)
-	}
-	s.mem.unlock()
-	for _, n := range call {
-		n.fn(inv, func() { n.seq.Add(1) })
-		s.mem.ptl.Lock()
-		n.running--
-		s.mem.unlock()
-	}
-	return func() {
-		s.mem.ptl.Lock()
-		for i, x := range s.active {
-			if x == inv {
-				s.active = append(s.active[:i], s.active[i+1:]...)
-				break
-			}
-		}
-		s.mem.unlock()
-		s.idle.Wake()
-	}
+	return s.notifiers.Insert(start, end, fn), nil
 }
 
 // install maps f at page; the PTL is held and the page has no entry.
