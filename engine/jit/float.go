@@ -247,7 +247,7 @@ func (c *compiler) floatOp(id ir.ID, v *ir.Value, u int) {
 
 // floatSrc is an operand: memory is allowed unless a rounding mode is embedded.
 func (r *region) floatSrc(id ir.ID, i, u, size int, mod x86.Mod) x86.RM {
-	if mod.Round != x86.RoundDyn {
+	if mod.Round() != x86.RoundDyn {
 		return x86.V(r.zin(id, i, u, size))
 	}
 	return r.opnd(id, i, u, size)

@@ -175,7 +175,7 @@ func choose(r *rand.Rand, t tried) *sample {
 	if masked {
 		o.mod = x86.Masked(x86.K(1 + r.IntN(7)))
 		if t.s&7 <= vm && r.IntN(2) == 0 && t.i != x86.VPBLENDMD && t.i != x86.VPBLENDMQ || t.i == x86.VPCOMPRESSD {
-			o.mod.Z = true
+			o.mod = o.mod.WithZ()
 		}
 	}
 	o.text = fmt.Sprintf("%s %d, %d, %+v, imm %#x, %+v", t.i.Name(), o.reg, o.vv, o.m, o.imm, o.mod)

@@ -31,7 +31,7 @@ func lengthen(inst *x86.Inst) func(*op) {
 		}
 		for h := 1; h >= 0; h-- {
 			d := uint8(t0)
-			if o.mod.K == 0 {
+			if o.mod.K() == 0 {
 				d = o.into(o.reg, h, t0)
 			}
 			o.raw(inst, d, 0, o.part(h, 16))
@@ -42,7 +42,7 @@ func lengthen(inst *x86.Inst) func(*op) {
 
 // join puts xmm t1 above xmm t0 and makes them the destination's lower half; the upper one is zero.
 func (o *op) join() {
-	if o.mod.K != 0 {
+	if o.mod.K() != 0 {
 		o.unsupported()
 		return
 	}
@@ -66,7 +66,7 @@ func shorten(inst *x86.Inst) func(*op) {
 }
 
 func toHalf(o *op) {
-	if o.l != x86.L512 || o.m.IsMem() || o.mod.K != 0 {
+	if o.l != x86.L512 || o.m.IsMem() || o.mod.K() != 0 {
 		o.unsupported()
 		return
 	}
@@ -80,7 +80,7 @@ func toHalf(o *op) {
 
 // unsignedToDouble: the number less 2^31 as a signed one, plus 2^31, is exact.
 func unsignedToDouble(o *op) {
-	if o.m.HasBcast() || o.l != x86.L512 || o.mod.K != 0 {
+	if o.m.HasBcast() || o.l != x86.L512 || o.mod.K() != 0 {
 		o.unsupported()
 		return
 	}
@@ -98,7 +98,7 @@ func unsignedToDouble(o *op) {
 
 // unsignedToSingle goes by double, which is exact, so that there is one rounding.
 func unsignedToSingle(o *op) {
-	if o.m.HasBcast() || o.l != x86.L512 || o.mod.K != 0 {
+	if o.m.HasBcast() || o.l != x86.L512 || o.mod.K() != 0 {
 		o.unsupported()
 		return
 	}
@@ -120,7 +120,7 @@ func unsignedToSingle(o *op) {
 
 // singleToUnsigned: from 2^31 on what exceeds it is converted and the top bit set; what is no unsigned number gives all ones.
 func singleToUnsigned(o *op) {
-	if o.m.HasBcast() || o.l != x86.L512 || o.mod.K != 0 {
+	if o.m.HasBcast() || o.l != x86.L512 || o.mod.K() != 0 {
 		o.unsupported()
 		return
 	}
@@ -177,7 +177,7 @@ func (o *op) dwords(t uint8) {
 
 // signedToDouble: high and low dword go apart; each is exact, and the sum rounds once.
 func signedToDouble(o *op) {
-	if o.m.HasBcast() || o.l != x86.L512 || o.mod.K != 0 {
+	if o.m.HasBcast() || o.l != x86.L512 || o.mod.K() != 0 {
 		o.unsupported()
 		return
 	}
@@ -197,7 +197,7 @@ func signedToDouble(o *op) {
 
 // doubleToSigned truncates. Only numbers below 2^51 are asked for; others give what nobody uses.
 func doubleToSigned(o *op) {
-	if o.m.HasBcast() || o.l != x86.L512 || o.mod.K != 0 {
+	if o.m.HasBcast() || o.l != x86.L512 || o.mod.K() != 0 {
 		o.unsupported()
 		return
 	}

@@ -97,7 +97,7 @@ func laneHandlers(m map[*x86.Inst]func(*op)) {
 }
 
 // maskSize is the size of elements that masks of an instruction go by; masks of bytes and words exist for a few instructions only.
-func (o *op) maskable(size int) bool { return o.mod.K == 0 || size >= 4 }
+func (o *op) maskable(size int) bool { return o.mod.K() == 0 || size >= 4 }
 
 func two(inst *x86.Inst, size int) func(*op) {
 	return func(o *op) {
@@ -109,7 +109,7 @@ func two(inst *x86.Inst, size int) func(*op) {
 			x := o.load(o.vv, h, t1)
 			y := o.src(h, size, t2)
 			d := uint8(t0)
-			if o.mod.K == 0 {
+			if o.mod.K() == 0 {
 				d = o.into(o.reg, h, t0)
 			}
 			o.raw(inst, d, x, y)
@@ -124,7 +124,7 @@ func one(inst *x86.Inst, size int) func(*op) {
 		for h := range o.halves() {
 			y := o.src(h, size, t2)
 			d := uint8(t0)
-			if o.mod.K == 0 {
+			if o.mod.K() == 0 {
 				d = o.into(o.reg, h, t0)
 			}
 			o.rawI(inst, d, 0, y, o.imm)
@@ -144,7 +144,7 @@ func shift(inst *x86.Inst, size int) func(*op) {
 		for h := range o.halves() {
 			x := o.srcReg(h, size, t2)
 			d := uint8(t0)
-			if o.mod.K == 0 {
+			if o.mod.K() == 0 {
 				d = o.into(o.reg, h, t0)
 			}
 			o.rawI(inst, 0, d, vr(x), o.imm)
@@ -159,7 +159,7 @@ func fma(inst *x86.Inst, size int) func(*op) {
 		for h := range o.halves() {
 			x := o.load(o.vv, h, t1)
 			y := o.src(h, size, t2)
-			if o.mod.K == 0 && o.reg < Regs {
+			if o.mod.K() == 0 && o.reg < Regs {
 				o.raw(inst, o.into(o.reg, h, t0), x, y)
 				continue
 			}

@@ -78,7 +78,7 @@ func (lo *Lowering) Lower(i *x86.Inst, l x86.VL, reg, vv uint8, m x86.RM, imm ui
 		return
 	}
 	o := &op{lo, i, l, reg, vv, m, imm, mod}
-	if mod.Round > x86.RoundDyn && mod.Round < x86.SAE {
+	if mod.Round() > x86.RoundDyn && mod.Round() < x86.SAE {
 		o.rounded(h)
 		return
 	}
@@ -196,12 +196,12 @@ func (o *op) srcReg(h int, size int, t uint8) uint8 {
 
 // write makes t, the result of half h for elements of size bytes, the destination's, under the instruction's mask. t1 and t3 are used.
 func (o *op) write(h int, size int, t uint8) {
-	if o.mod.K == 0 {
+	if o.mod.K() == 0 {
 		o.done(o.reg, h, t)
 		return
 	}
-	k := o.maskHalf(o.mod.K, h, size, t3)
-	if o.mod.Z {
+	k := o.maskHalf(o.mod.K(), h, size, t3)
+	if o.mod.Z() {
 		d := o.into(o.reg, h, t0) // t may be the source itself
 		o.raw(x86.VPAND, d, t, k)
 		o.done(o.reg, h, d)
@@ -224,7 +224,7 @@ func (o *op) rounded(h func(*op)) {
 	a.G(x86.MOV, 4, tmpG, o.at(offCSR))
 	a.AluI(x86.AND, 4, x86.R(tmpG), ^int32(3<<13))
 	// nearest, down, up, zero
-	if rc := int32(o.mod.Round - x86.RoundNearest); rc != 0 {
+	if rc := int32(o.mod.Round() - x86.RoundNearest); rc != 0 {
 		a.AluI(x86.OR, 4, x86.R(tmpG), rc<<13)
 	}
 	a.GS(x86.MOVS, 4, o.at(offCSR+4), tmpG)

@@ -176,8 +176,8 @@ func (o *op) compare(size int, f func(h int, t uint8)) {
 		// Four and four qwords to eight dwords; the upper lanes are none.
 		o.rawI(x86.VSHUFPS, t0, t0, vr(t1), 0x88)
 		o.rawI(x86.VPERMQI, t0, 0, vr(t0), 0xd8)
-		if o.mod.K != 0 {
-			o.raw(x86.VPAND, t0, t0, o.kAt(o.mod.K, 0))
+		if o.mod.K() != 0 {
+			o.raw(x86.VPAND, t0, t0, o.kAt(o.mod.K(), 0))
 		}
 		o.raw(x86.VMOVDQUS, t0, 0, o.kAt(k, 0))
 		o.raw(x86.VPXOR, t0, t0, vr(t0))
@@ -186,8 +186,8 @@ func (o *op) compare(size int, f func(h int, t uint8)) {
 	}
 	for h := range 2 {
 		f(h, t0)
-		if o.mod.K != 0 {
-			o.raw(x86.VPAND, t0, t0, o.kAt(o.mod.K, h))
+		if o.mod.K() != 0 {
+			o.raw(x86.VPAND, t0, t0, o.kAt(o.mod.K(), h))
 		}
 		o.raw(x86.VMOVDQUS, t0, 0, o.kAt(k, h))
 	}

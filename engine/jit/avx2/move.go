@@ -55,7 +55,7 @@ func move(size int) func(*op) {
 		if size == 8 {
 			inst = x86.VPMASKMOVQ
 		}
-		if o.mod.K != 0 && o.m.IsMem() && size < 4 {
+		if o.mod.K() != 0 && o.m.IsMem() && size < 4 {
 			o.unsupported()
 			return
 		}
@@ -68,20 +68,20 @@ func move(size int) func(*op) {
 			}
 			return
 		}
-		if o.mod.K == 0 && !o.m.IsMem() && o.m.Num() == o.reg && o.l == x86.L512 {
+		if o.mod.K() == 0 && !o.m.IsMem() && o.m.Num() == o.reg && o.l == x86.L512 {
 			return
 		}
 		for h := range o.halves() {
 			y := o.src(h, size, t2)
 			switch {
-			case o.mod.K != 0 && o.m.IsMem():
-				k := o.maskHalf(o.mod.K, h, size, t3)
+			case o.mod.K() != 0 && o.m.IsMem():
+				k := o.maskHalf(o.mod.K(), h, size, t3)
 				if k.IsMem() {
 					o.raw(x86.VMOVDQU, t3, 0, k)
 				}
 				o.raw(inst, t0, t3, y)
 				o.write(h, size, t0)
-			case o.mod.K != 0:
+			case o.mod.K() != 0:
 				t := uint8(t2)
 				if y.IsMem() {
 					o.raw(x86.VMOVDQU, t, 0, y)
@@ -116,11 +116,11 @@ func store(size int) func(*op) {
 		}
 		for h := range o.halves() {
 			x := o.load(o.reg, h, t0)
-			if o.mod.K == 0 {
+			if o.mod.K() == 0 {
 				o.raw(x86.VMOVDQUS, x, 0, o.m.Add(32*int32(h)))
 				continue
 			}
-			k := o.maskHalf(o.mod.K, h, size, t3)
+			k := o.maskHalf(o.mod.K(), h, size, t3)
 			if k.IsMem() {
 				o.raw(x86.VMOVDQU, t3, 0, k)
 			}
@@ -142,7 +142,7 @@ func broadcast(inst *x86.Inst, size int) func(*op) {
 // fill fills the destination with the first element of o.m, a ymm register or memory.
 func (o *op) fill(inst *x86.Inst, size int) {
 	d := uint8(t2)
-	if o.mod.K == 0 {
+	if o.mod.K() == 0 {
 		d = o.into(o.reg, 0, t2)
 	}
 	o.raw(inst, d, 0, o.m)
@@ -159,7 +159,7 @@ func blend(size int) func(*op) {
 			y := o.src(h, size, t2)
 			x := o.load(o.vv, h, t1)
 			d := o.into(o.reg, h, t0)
-			k := o.maskHalf(o.mod.K, h, size, t3)
+			k := o.maskHalf(o.mod.K(), h, size, t3)
 			if k.IsMem() {
 				o.raw(x86.VMOVDQU, t3, 0, k)
 			}
@@ -172,7 +172,7 @@ func blend(size int) func(*op) {
 
 // gather leaves the mask empty, as the wide one does.
 func gather(o *op) {
-	k := o.mod.K
+	k := o.mod.K()
 	ix := uint8(o.m.Index())
 	// The whole destination is written last: it may be the index.
 	for h := range 2 {
@@ -206,7 +206,7 @@ func (o *op) lanes(v uint8, off int32) (base int32) {
 
 // scatter stores lane by lane, ascending, so that of two at one address the higher wins.
 func scatter(o *op) {
-	a, k := o.A, o.mod.K
+	a, k := o.A, o.mod.K()
 	ix, x := o.lanes(uint8(o.m.Index()), offTmp), o.lanes(o.reg, offTmp+64)
 	for l := range int32(16) {
 		skip := a.NewLabel()
@@ -225,11 +225,11 @@ func scatter(o *op) {
 
 // compress moves the lanes of the mask together, to a register whose other lanes become zero.
 func compress(o *op) {
-	if o.m.IsMem() || !o.mod.Z {
+	if o.m.IsMem() || !o.mod.Z() {
 		o.unsupported()
 		return
 	}
-	a, k := o.A, o.mod.K
+	a, k := o.A, o.mod.K()
 	x := o.lanes(o.reg, offTmp+128)
 	// Each lane is stored where the next one of the mask goes; -1 in the mask counts on.
 	a.MovI(tmpG, 0)

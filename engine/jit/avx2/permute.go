@@ -17,7 +17,7 @@ func permuteHandlers(m map[*x86.Inst]func(*op)) {
 		o.zero(o.m.Num(), 1)
 	}
 	m[x86.VINSERTI64X4] = func(o *op) {
-		if o.mod.K != 0 {
+		if o.mod.K() != 0 {
 			o.unsupported()
 			return
 		}
@@ -106,7 +106,7 @@ func permute1(o *op) {
 
 // shufflePieces takes two 128-bit pieces of each source.
 func shufflePieces(o *op) {
-	if o.m.HasBcast() || o.mod.K != 0 || o.l != x86.L512 {
+	if o.m.HasBcast() || o.mod.K() != 0 || o.l != x86.L512 {
 		o.unsupported()
 		return
 	}
@@ -144,7 +144,7 @@ func narrow(bytes bool) func(*op) {
 			l, n = x86.L128, 16
 		}
 		if !o.m.IsMem() {
-			if o.mod.K != 0 {
+			if o.mod.K() != 0 {
 				o.unsupported()
 				return
 			}
@@ -155,7 +155,7 @@ func narrow(bytes bool) func(*op) {
 			o.zero(o.m.Num(), 1)
 			return
 		}
-		if o.mod.K == 0 {
+		if o.mod.K() == 0 {
 			o.A.Raw(x86.VMOVDQUS, l, t0, 0, o.m, 0)
 			return
 		}
@@ -168,7 +168,7 @@ func narrow(bytes bool) func(*op) {
 		}
 		for l := range n {
 			skip := a.NewLabel()
-			a.AluI(x86.CMP, 4, o.kAt(o.mod.K, 0).Add(4*l), 0)
+			a.AluI(x86.CMP, 4, o.kAt(o.mod.K(), 0).Add(4*l), 0)
 			a.Jcc(x86.E, skip)
 			if bytes {
 				a.G(x86.MOVZX8, 4, tmpG, o.at(offTmp+l))
@@ -188,14 +188,14 @@ func widen(inst *x86.Inst, n int32) func(*op) {
 		size = 8
 	}
 	return func(o *op) {
-		if o.m.IsMem() && o.mod.K != 0 {
+		if o.m.IsMem() && o.mod.K() != 0 {
 			o.widenMasked(inst, n)
 			return
 		}
 		// The upper half first: the lower one may be the source.
 		for h := o.halves() - 1; h >= 0; h-- {
 			d := uint8(t0)
-			if o.mod.K == 0 {
+			if o.mod.K() == 0 {
 				d = o.into(o.reg, h, t0)
 			}
 			o.raw(inst, d, 0, o.part(h, n))
@@ -234,7 +234,7 @@ func (o *op) widenMasked(inst *x86.Inst, n int32) {
 	o.raw(x86.VMOVDQUS, t0, 0, o.at(offTmp))
 	for l := range int32(16) {
 		skip := a.NewLabel()
-		a.AluI(x86.CMP, 4, o.kAt(o.mod.K, 0).Add(4*l), 0)
+		a.AluI(x86.CMP, 4, o.kAt(o.mod.K(), 0).Add(4*l), 0)
 		a.Jcc(x86.E, skip)
 		if size == 1 {
 			a.G(x86.MOVZX8, 4, tmpG, o.m.Add(l))

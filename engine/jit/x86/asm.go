@@ -29,9 +29,6 @@ const (
 	R15
 )
 
-// noReg marks an absent index register.
-const noReg = 0xff
-
 // Vec is a vector register 0–31: xmm, ymm or zmm by the vector length of the instruction.
 type Vec uint8
 
@@ -63,92 +60,6 @@ const (
 
 // Not gives the opposite condition.
 func (c CC) Not() CC { return c ^ 1 }
-
-// kinds of the r/m operand.
-const (
-	kindReg = iota
-	kindMem
-	kindVSIB
-	kindRIP
-)
-
-// RM is the operand that ModRM's r/m field describes: a register of any class, or memory.
-type RM struct {
-	kind  uint8
-	reg   uint8 // register number, or memory base
-	index uint8 // index register, vector index for VSIB, or noReg
-	scale uint8 // log2 of 1, 2, 4, 8
-	bcast bool  // EVEX embedded broadcast
-	disp  int32
-	label Label
-}
-
-// R is a general register as r/m operand.
-func R(r Reg) RM { return RM{reg: uint8(r)} }
-
-// V is a vector register as r/m operand.
-func V(v Vec) RM { return RM{reg: uint8(v)} }
-
-// KR is a mask register as r/m operand.
-func KR(k K) RM { return RM{reg: uint8(k)} }
-
-// M is memory at base + disp.
-func M(base Reg, disp int32) RM { return RM{kind: kindMem, reg: uint8(base), index: noReg, disp: disp} }
-
-// MX is memory at base + index·scale + disp; scale is 1, 2, 4 or 8 and index is not RSP.
-func MX(base, index Reg, scale int, disp int32) RM {
-	return RM{kind: kindMem, reg: uint8(base), index: uint8(index), scale: log2(scale), disp: disp}
-}
-
-// MV is a gather or scatter address: base + vector index·scale + disp, element by element.
-func MV(base Reg, index Vec, scale int, disp int32) RM {
-	return RM{kind: kindVSIB, reg: uint8(base), index: uint8(index), scale: log2(scale), disp: disp}
-}
-
-// ML is memory at a label plus off, addressed relative to the instruction pointer.
-func ML(l Label, off int32) RM { return RM{kind: kindRIP, index: noReg, disp: off, label: l} }
-
-// Bcast gives the same memory operand with one element broadcast to all (EVEX only).
-func (m RM) Bcast() RM { m.bcast = true; return m }
-
-// Num is the register's number, of any class.
-func (m RM) Num() uint8 { return m.reg }
-
-// HasBcast tells whether Bcast made the operand; Plain takes that back.
-func (m RM) HasBcast() bool { return m.bcast }
-
-// Plain gives the same memory operand without a broadcast.
-func (m RM) Plain() RM { m.bcast = false; return m }
-
-// Index is the vector index of an operand of [MV].
-func (m RM) Index() Vec { return Vec(m.index) }
-
-// WithIndex is an operand of [MV] with another vector index.
-func (m RM) WithIndex(v Vec) RM { m.index = uint8(v); return m }
-
-// OneElement is the address of one element of an operand of [MV], whose index is in a general register.
-func (m RM) OneElement(index Reg) RM { m.kind, m.index = kindMem, uint8(index); return m }
-
-// Add gives the same memory operand moved by d bytes.
-func (m RM) Add(d int32) RM { m.disp += d; return m }
-
-// IsMem tells whether the operand is memory.
-func (m RM) IsMem() bool { return m.kind != kindReg }
-
-// IsReg tells whether the operand is a register with this number.
-func (m RM) IsReg(n uint8) bool { return m.kind == kindReg && m.reg == n }
-
-func log2(scale int) uint8 {
-	switch scale {
-	case 2:
-		return 1
-	case 4:
-		return 2
-	case 8:
-		return 3
-	}
-	return 0
-}
 
 // Label names a place in the code; make it with [Asm.NewLabel], put it with [Asm.Bind].
 type Label int32
@@ -206,6 +117,9 @@ func (a *Asm) Len() int { return len(a.Buf) }
 // NewLabel makes a label that is not bound yet.
 func (a *Asm) NewLabel() Label {
 	a.labels = append(a.labels, -1)
+	if len(a.labels) == labelLimit {
+		a.fail("too many labels")
+	}
 	return Label(len(a.labels) - 1)
 }
 
@@ -271,7 +185,7 @@ func hash(b []byte) uint32 {
 // ConstData is the data of the constant that m addresses, nil if it addresses none.
 func (a *Asm) ConstData(m RM) []byte {
 	for i := range a.consts {
-		if c := &a.consts[i]; m.kind == kindRIP && m.disp == 0 && c.label == m.label {
+		if c := &a.consts[i]; m.kind() == kindRIP && m.disp() == 0 && c.label == m.label() {
 			return c.data
 		}
 	}
@@ -330,65 +244,65 @@ func (a *Asm) i32(v int32) { a.Buf = binary.LittleEndian.AppendUint32(a.Buf, uin
 // instr is the beginning of an instruction: up to six bytes, the first lowest, of prefixes and opcode.
 type instr struct {
 	w uint64
-	n uint8 // bits of w
+	n uint32 // bits of w
 }
 
-func (i *instr) put(b byte) {
-	i.w |= uint64(b) << (i.n & 63)
+// before puts a byte before the others.
+func (i *instr) before(b byte) {
+	i.w = i.w<<8 | uint64(b)
 	i.n += 8
 }
 
-// modrm emits the beginning of an instruction, ModRM, SIB and displacement. scale is the logarithm of the disp8 scale (0 outside EVEX), tail
-// the bytes of immediate that follow (a rip-relative displacement counts from the end of the instruction).
-func (a *Asm) modrm(i instr, reg uint8, m RM, scale uint8, tail int) {
+// modrm emits the beginning of an instruction, ModRM, SIB, displacement, and tail bytes of immediate, at most 4. scale is the logarithm of the
+// disp8 scale (0 outside EVEX).
+func (a *Asm) modrm(i instr, reg uint8, m RM, scale uint8, tail int, imm uint32) {
 	const longest = 24 // no instruction has more than 15 bytes; what is written at once may go beyond
 	at := len(a.Buf)
 	if cap(a.Buf)-at < longest {
 		a.Buf = slices.Grow(a.Buf, max(4096, at))
 	}
 	b := a.Buf[at : at+longest]
-	reg = reg & 7 << 3
-	var mod byte
-	switch m.kind {
+	low := uint64(m>>rmReg&7) | uint64(reg&7)<<3 // ModRM without its upper bits
+	disp := m.disp()
+	size := 0 // of the displacement
+	switch k := m.kind(); k {
 	case kindReg:
-		i.put(0xc0 | reg | m.reg&7)
+		i.w |= (low | 0xc0) << (i.n & 63)
+		i.n += 8
+		disp = 0
 	case kindRIP:
-		i.put(reg | 5)
+		i.w |= (low&^7 | 5) << (i.n & 63)
+		i.n += 8
 		place := int32(at) + int32(i.n>>3)
-		a.fixups = append(a.fixups, fixup{place, place + 4 + int32(tail), m.label, m.disp})
-		m.disp, mod = 0, 0x80
+		a.fixups = append(a.fixups, fixup{place, place + 4 + int32(tail), m.label(), disp})
+		disp, size = 0, 4
 	default:
-		short := m.disp >> (scale & 31)
-		switch {
-		case m.disp == 0 && m.reg&7 != 5:
-		case short<<(scale&31) == m.disp && short == int32(int8(short)):
-			mod, m.disp = 0x40, short
-		default:
-			mod = 0x80
+		if disp != 0 || low&7 == 5 {
+			if short := disp >> (scale & 31); short<<(scale&31) == disp && short == int32(int8(short)) {
+				low, size, disp = low|0x40, 1, short
+			} else {
+				low, size = low|0x80, 4
+			}
 		}
-		if m.index == noReg && m.reg&7 != 4 {
-			i.put(mod | reg | m.reg&7)
+		if m&rmNoIndex != 0 && low&7 != 4 {
+			i.w |= low << (i.n & 63)
+			i.n += 8
 			break
 		}
-		index := byte(4)
-		if m.index != noReg {
-			index = m.index & 7
-			if m.kind == kindMem && m.index == uint8(RSP) {
+		sib := uint64(m.scale())<<6 | low&7 | 4<<3
+		if m&rmNoIndex == 0 {
+			sib = sib&^(7<<3) | uint64(m.index()&7)<<3
+			if k == kindMem && m.index() == uint8(RSP) {
 				a.fail("rsp as index")
 			}
 		}
-		i.put(mod | reg | 4)
-		i.put(m.scale<<6 | index<<3 | m.reg&7)
+		i.w |= (low&^7 | 4 | sib<<8) << (i.n & 63)
+		i.n += 16
 	}
 	n := int(i.n>>3) & 15
 	binary.LittleEndian.PutUint64(b, i.w)
-	binary.LittleEndian.PutUint32(b[n:], uint32(m.disp))
-	// ModRM's upper bits say how long the displacement is.
-	switch mod {
-	case 0x40:
-		n++
-	case 0x80:
-		n += 4
-	}
-	a.Buf = a.Buf[:at+n]
+	binary.LittleEndian.PutUint32(b[n:], uint32(disp))
+	n += size
+	binary.LittleEndian.PutUint32(b[n:], imm)
+	a.Buf = a.Buf[:at+n+tail]
 }

@@ -54,40 +54,39 @@ func gi(name string, pfx, m, op byte, form gform, ext byte, size gsize) *GInst {
 }
 
 // head gives prefixes, REX and opcode. byteReg tells that reg is a byte register, byteRM the same of r/m.
-func head(pfx, m, op byte, size int, reg uint8, rm *RM, byteReg, byteRM bool) (i instr) {
-	if size == 2 {
-		i.put(0x66)
-	}
-	if pfx != 0 {
-		i.put(pfx)
-	}
-	rex := byte(0)
-	if size == 8 {
-		rex |= 0x48
-	}
-	if reg > 7 {
-		rex |= 0x44
-	}
-	if rm.kind != kindRIP && rm.reg > 7 {
-		rex |= 0x41
-	}
-	if rm.kind == kindMem && rm.index != noReg && rm.index > 7 {
-		rex |= 0x42
-	}
-	if byteReg && reg >= 4 || byteRM && rm.kind == kindReg && rm.reg >= 4 {
-		rex |= 0x40
-	}
-	if rex != 0 {
-		i.put(rex)
-	}
+func head(pfx, m, op byte, size int, reg uint8, rm RM, byteReg, byteRM bool) instr {
+	i := instr{uint64(op), 8}
 	switch m {
 	case 1:
-		i.put(0x0f)
+		i.before(0x0f)
 	case 2:
-		i.put(0x0f)
-		i.put(0x38)
+		i.before(0x38)
+		i.before(0x0f)
 	}
-	i.put(op)
+	rex := reg >> 3 << 2
+	if k := rm.kind(); k != kindRIP {
+		rex |= rm.Num() >> 3
+		if k == kindMem && rm&rmNoIndex == 0 {
+			rex |= rm.index() >> 3 << 1
+		}
+		if byteReg && reg >= 4 || byteRM && k == kindReg && rm.Num() >= 4 {
+			rex |= 0x40
+		}
+	} else if byteReg && reg >= 4 {
+		rex |= 0x40
+	}
+	if size == 8 {
+		rex |= 8
+	}
+	if rex != 0 {
+		i.before(rex | 0x40)
+	}
+	if pfx != 0 {
+		i.before(pfx)
+	}
+	if size == 2 {
+		i.before(0x66)
+	}
 	return i
 }
 
@@ -108,7 +107,7 @@ func (a *Asm) gcheck(i *GInst, size int, f gform) {
 	}
 }
 
-func (a *Asm) general(i *GInst, size int, reg uint8, rm RM, tail int) {
+func (a *Asm) general(i *GInst, size int, reg uint8, rm RM, tail int, imm uint8) {
 	op := i.op
 	if size == 1 && i.size&g8 != 0 {
 		op--
@@ -119,44 +118,52 @@ func (a *Asm) general(i *GInst, size int, reg uint8, rm RM, tail int) {
 		hs = 4
 	}
 	regIsOperand := i.form != gM && i.form != gMI8
-	a.modrm(head(i.pfx, i.m, op, hs, reg, &rm, b && regIsOperand, b || i.size&src8 != 0), reg, rm, 0, tail)
+	a.modrm(head(i.pfx, i.m, op, hs, reg, rm, b && regIsOperand, b || i.size&src8 != 0), reg, rm, 0, tail, uint32(imm))
 }
 
 // G emits a two-operand instruction with reg as destination and r/m as source.
 func (a *Asm) G(i *GInst, size int, reg Reg, rm RM) {
 	a.gcheck(i, size, gRM)
-	a.noteGeneral(i, size, uint8(reg), rm, -1)
-	a.general(i, size, uint8(reg), rm, 0)
+	if a.List != nil {
+		a.noteGeneral(i, size, uint8(reg), rm, -1)
+	}
+	a.general(i, size, uint8(reg), rm, 0, 0)
 }
 
 // GS emits a two-operand instruction with r/m as destination and reg as source.
 func (a *Asm) GS(i *GInst, size int, rm RM, reg Reg) {
 	a.gcheck(i, size, gMR)
-	a.noteGeneral(i, size, uint8(reg), rm, -1)
-	a.general(i, size, uint8(reg), rm, 0)
+	if a.List != nil {
+		a.noteGeneral(i, size, uint8(reg), rm, -1)
+	}
+	a.general(i, size, uint8(reg), rm, 0, 0)
 }
 
 // G1 emits an instruction whose only explicit operand is r/m.
 func (a *Asm) G1(i *GInst, size int, rm RM) {
 	a.gcheck(i, size, gM)
-	a.noteGeneral(i, size, 0, rm, -1)
-	a.general(i, size, i.ext, rm, 0)
+	if a.List != nil {
+		a.noteGeneral(i, size, 0, rm, -1)
+	}
+	a.general(i, size, i.ext, rm, 0, 0)
 }
 
 // GI8 emits an instruction with r/m and an immediate byte (shifts, bit tests).
 func (a *Asm) GI8(i *GInst, size int, rm RM, imm uint8) {
 	a.gcheck(i, size, gMI8)
-	a.noteGeneral(i, size, 0, rm, int(imm))
-	a.general(i, size, i.ext, rm, 1)
-	a.Buf = append(a.Buf, imm)
+	if a.List != nil {
+		a.noteGeneral(i, size, 0, rm, int(imm))
+	}
+	a.general(i, size, i.ext, rm, 1, imm)
 }
 
 // GSI8 emits shld or shrd: r/m, reg, immediate byte.
 func (a *Asm) GSI8(i *GInst, size int, rm RM, reg Reg, imm uint8) {
 	a.gcheck(i, size, gMRI8)
-	a.noteGeneral(i, size, uint8(reg), rm, int(imm))
-	a.general(i, size, uint8(reg), rm, 1)
-	a.Buf = append(a.Buf, imm)
+	if a.List != nil {
+		a.noteGeneral(i, size, uint8(reg), rm, int(imm))
+	}
+	a.general(i, size, uint8(reg), rm, 1, imm)
 }
 
 // Lock makes the next instruction atomic.
@@ -191,7 +198,7 @@ func (a *Asm) Alu(op Alu, size int, reg Reg, rm RM) {
 	if size == 1 {
 		c--
 	}
-	a.modrm(head(0, 0, c, size, uint8(reg), &rm, size == 1, size == 1), uint8(reg), rm, 0, 0)
+	a.modrm(head(0, 0, c, size, uint8(reg), rm, size == 1, size == 1), uint8(reg), rm, 0, 0, 0)
 }
 
 // AluS emits r/m ← r/m op reg.
@@ -203,7 +210,7 @@ func (a *Asm) AluS(op Alu, size int, rm RM, reg Reg) {
 	if size == 1 {
 		c--
 	}
-	a.modrm(head(0, 0, c, size, uint8(reg), &rm, size == 1, size == 1), uint8(reg), rm, 0, 0)
+	a.modrm(head(0, 0, c, size, uint8(reg), rm, size == 1, size == 1), uint8(reg), rm, 0, 0, 0)
 }
 
 // AluI emits r/m ← r/m op immediate; for 8 bytes the immediate is sign-extended from 32 bits.
@@ -213,17 +220,13 @@ func (a *Asm) AluI(op Alu, size int, rm RM, imm int32) {
 	}
 	switch {
 	case size == 1:
-		a.modrm(head(0, 0, 0x80, 1, uint8(op), &rm, false, true), uint8(op), rm, 0, 1)
-		a.Buf = append(a.Buf, byte(imm))
+		a.modrm(head(0, 0, 0x80, 1, uint8(op), rm, false, true), uint8(op), rm, 0, 1, uint32(imm))
 	case imm >= -128 && imm <= 127:
-		a.modrm(head(0, 0, 0x83, size, uint8(op), &rm, false, false), uint8(op), rm, 0, 1)
-		a.Buf = append(a.Buf, byte(imm))
+		a.modrm(head(0, 0, 0x83, size, uint8(op), rm, false, false), uint8(op), rm, 0, 1, uint32(imm))
 	case size == 2:
-		a.modrm(head(0, 0, 0x81, 2, uint8(op), &rm, false, false), uint8(op), rm, 0, 2)
-		a.Buf = append(a.Buf, byte(imm), byte(imm>>8))
+		a.modrm(head(0, 0, 0x81, 2, uint8(op), rm, false, false), uint8(op), rm, 0, 2, uint32(imm))
 	default:
-		a.modrm(head(0, 0, 0x81, size, uint8(op), &rm, false, false), uint8(op), rm, 0, 4)
-		a.i32(imm)
+		a.modrm(head(0, 0, 0x81, size, uint8(op), rm, false, false), uint8(op), rm, 0, 4, uint32(imm))
 	}
 }
 
@@ -241,9 +244,8 @@ func (a *Asm) MovI(reg Reg, v uint64) {
 		a.i32(int32(v))
 	case int64(v) == int64(int32(v)):
 		rm := R(reg)
-		i := head(0, 0, 0xc7, 8, 0, &rm, false, false)
-		a.modrm(i, 0, rm, 0, 4)
-		a.i32(int32(v))
+		i := head(0, 0, 0xc7, 8, 0, rm, false, false)
+		a.modrm(i, 0, rm, 0, 4, uint32(v))
 	default:
 		a.Buf = append(a.Buf, 0x48|byte(reg)>>3, 0xb8|byte(reg)&7)
 		a.Buf = binary.LittleEndian.AppendUint64(a.Buf, v)
@@ -259,15 +261,7 @@ func (a *Asm) MovMI(size int, m RM, imm int32) {
 	if size == 1 {
 		op = 0xc6
 	}
-	a.modrm(head(0, 0, op, size, 0, &m, false, size == 1), 0, m, 0, tail)
-	switch tail {
-	case 1:
-		a.Buf = append(a.Buf, byte(imm))
-	case 2:
-		a.Buf = append(a.Buf, byte(imm), byte(imm>>8))
-	default:
-		a.i32(imm)
-	}
+	a.modrm(head(0, 0, op, size, 0, m, false, size == 1), 0, m, 0, tail, uint32(imm))
 }
 
 // IMulI emits reg ← r/m · immediate.
@@ -276,12 +270,10 @@ func (a *Asm) IMulI(size int, reg Reg, rm RM, imm int32) {
 		a.note("imul %s, %s, %d", gname(uint8(reg), size), grm(rm, size), imm)
 	}
 	if imm >= -128 && imm <= 127 {
-		a.modrm(head(0, 0, 0x6b, size, uint8(reg), &rm, false, false), uint8(reg), rm, 0, 1)
-		a.Buf = append(a.Buf, byte(imm))
+		a.modrm(head(0, 0, 0x6b, size, uint8(reg), rm, false, false), uint8(reg), rm, 0, 1, uint32(imm))
 		return
 	}
-	a.modrm(head(0, 0, 0x69, size, uint8(reg), &rm, false, false), uint8(reg), rm, 0, 4)
-	a.i32(imm)
+	a.modrm(head(0, 0, 0x69, size, uint8(reg), rm, false, false), uint8(reg), rm, 0, 4, uint32(imm))
 }
 
 // TestI emits flags ← r/m & immediate.
@@ -290,12 +282,10 @@ func (a *Asm) TestI(size int, rm RM, imm int32) {
 		a.note("test %s, %d", grm(rm, size), imm)
 	}
 	if size == 1 {
-		a.modrm(head(0, 0, 0xf6, 1, 0, &rm, false, true), 0, rm, 0, 1)
-		a.Buf = append(a.Buf, byte(imm))
+		a.modrm(head(0, 0, 0xf6, 1, 0, rm, false, true), 0, rm, 0, 1, uint32(imm))
 		return
 	}
-	a.modrm(head(0, 0, 0xf7, size, 0, &rm, false, false), 0, rm, 0, 4)
-	a.i32(imm)
+	a.modrm(head(0, 0, 0xf7, size, 0, rm, false, false), 0, rm, 0, 4, uint32(imm))
 }
 
 // Cmov emits reg ← r/m if the condition holds (4 or 8 bytes).
@@ -303,7 +293,7 @@ func (a *Asm) Cmov(cc CC, size int, reg Reg, rm RM) {
 	if a.List != nil {
 		a.note("cmov%s %s, %s", ccNames[cc], gname(uint8(reg), size), grm(rm, size))
 	}
-	a.modrm(head(0, 1, 0x40|byte(cc), size, uint8(reg), &rm, false, false), uint8(reg), rm, 0, 0)
+	a.modrm(head(0, 1, 0x40|byte(cc), size, uint8(reg), rm, false, false), uint8(reg), rm, 0, 0, 0)
 }
 
 // Set emits a byte ← 1 if the condition holds, else 0.
@@ -311,7 +301,7 @@ func (a *Asm) Set(cc CC, rm RM) {
 	if a.List != nil {
 		a.note("set%s %s", ccNames[cc], grm(rm, 1))
 	}
-	a.modrm(head(0, 1, 0x90|byte(cc), 1, 0, &rm, false, true), 0, rm, 0, 0)
+	a.modrm(head(0, 1, 0x90|byte(cc), 1, 0, rm, false, true), 0, rm, 0, 0, 0)
 }
 
 // Jcc jumps to a label if the condition holds. The displacement is always 32 bits: distances are small against the
@@ -344,7 +334,7 @@ func (a *Asm) JmpR(rm RM) {
 	if a.List != nil {
 		a.note("jmp %s", grm(rm, 8))
 	}
-	a.modrm(head(0, 0, 0xff, 4, 4, &rm, false, false), 4, rm, 0, 0)
+	a.modrm(head(0, 0, 0xff, 4, 4, rm, false, false), 4, rm, 0, 0, 0)
 }
 
 // LeaL emits reg ← address of a label plus off.
@@ -394,7 +384,7 @@ func (a *Asm) Ldmxcsr(m RM) {
 	if a.List != nil {
 		a.note("ldmxcsr %s", memText(m, 4, ""))
 	}
-	a.modrm(head(0, 1, 0xae, 4, 2, &m, false, false), 2, m, 0, 0)
+	a.modrm(head(0, 1, 0xae, 4, 2, m, false, false), 2, m, 0, 0, 0)
 }
 
 // Stmxcsr stores the floating-point control register.
@@ -402,5 +392,5 @@ func (a *Asm) Stmxcsr(m RM) {
 	if a.List != nil {
 		a.note("stmxcsr %s", memText(m, 4, ""))
 	}
-	a.modrm(head(0, 1, 0xae, 4, 3, &m, false, false), 3, m, 0, 0)
+	a.modrm(head(0, 1, 0xae, 4, 3, m, false, false), 3, m, 0, 0, 0)
 }

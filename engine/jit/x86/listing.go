@@ -42,23 +42,23 @@ func kname(r uint8) string { return fmt.Sprintf("k%d", r) }
 
 // memText is a memory operand of size bytes; vindex names the index register of a gather.
 func memText(m RM, size int, vindex string) string {
-	if m.kind == kindRIP {
-		s := fmt.Sprintf("%s[.L%d", ptrs[size], m.label)
-		if m.disp != 0 {
-			s += fmt.Sprintf(" + %d", m.disp)
+	if m.kind() == kindRIP {
+		s := fmt.Sprintf("%s[.L%d", ptrs[size], m.label())
+		if m.disp() != 0 {
+			s += fmt.Sprintf(" + %d", m.disp())
 		}
 		return s + "]"
 	}
-	s := ptrs[size] + "[" + names64[m.reg&15]
-	if m.index != noReg {
-		ix := names64[m.index&15]
+	s := ptrs[size] + "[" + names64[m.Num()&15]
+	if m&rmNoIndex == 0 {
+		ix := names64[m.index()&15]
 		if vindex != "" {
 			ix = vindex
 		}
-		s += fmt.Sprintf(" + %d*%s", 1<<m.scale, ix)
+		s += fmt.Sprintf(" + %d*%s", 1<<m.scale(), ix)
 	}
-	if m.disp != 0 {
-		s += fmt.Sprintf(" + %d", m.disp)
+	if m.disp() != 0 {
+		s += fmt.Sprintf(" + %d", m.disp())
 	}
 	return s + "]"
 }
@@ -67,8 +67,11 @@ func grm(m RM, size int) string {
 	if m.IsMem() {
 		return memText(m, size, "")
 	}
-	return gname(m.reg, size)
+	return gname(m.Num(), size)
 }
+
+// String is the operand in a text; a register is written as a general one.
+func (m RM) String() string { return grm(m, 8) }
 
 // note tells the listing of an instruction that is about to be emitted.
 func (a *Asm) note(format string, args ...any) {
@@ -79,23 +82,20 @@ func (a *Asm) note(format string, args ...any) {
 
 // noteVec tells the listing of a vector or mask instruction.
 func (a *Asm) noteVec(i *Inst, l VL, reg, vv uint8, m RM, mod Mod, imm uint8) {
-	if a.List == nil {
-		return
-	}
 	vl := l.Bytes()
 	mask := ""
-	if mod.K != 0 {
-		mask = fmt.Sprintf(" {k%d}", mod.K)
+	if mod.K() != 0 {
+		mask = fmt.Sprintf(" {k%d}", mod.K())
 	}
-	if mod.Z {
+	if mod.Z() {
 		mask += " {z}"
 	}
 	form := i.f & formMask
 	n := i.memBytes(l, false)
-	rm := vname(m.reg, n)
+	rm := vname(m.Num(), n)
 	if m.IsMem() {
 		rm = memText(m, n, "")
-		if size, ok := i.Bcastable(); ok && m.bcast {
+		if size, ok := i.Bcastable(); ok && m.HasBcast() {
 			rm = memText(m, size, "") + fmt.Sprintf("{1to%d}", n/size)
 		}
 	}
@@ -123,7 +123,7 @@ func (a *Asm) noteVec(i *Inst, l VL, reg, vv uint8, m RM, mod Mod, imm uint8) {
 	case fKM:
 		ops = []string{kname(reg) + mask, rm}
 	case fRK:
-		ops = []string{vname(reg, vl), kname(m.reg)}
+		ops = []string{vname(reg, vl), kname(m.Num())}
 	case fRG:
 		ops = []string{vname(reg, vl) + mask, grm(m, gsize)}
 	case fGR:
@@ -131,38 +131,38 @@ func (a *Asm) noteVec(i *Inst, l VL, reg, vv uint8, m RM, mod Mod, imm uint8) {
 	case fRVG:
 		ops = []string{vname(reg, vl), vname(vv, vl), grm(m, gsize)}
 	case fGRM:
-		ops = []string{gname(reg, gsize), vname(m.reg, vl)}
+		ops = []string{gname(reg, gsize), vname(m.Num(), vl)}
 	case fMVR:
 		ops = []string{rm, vname(vv, vl), vname(reg, vl)}
 	case fVGather:
-		ops = []string{vname(reg, vl), memText(m, 0, vname(m.index, vl)), vname(vv, vl)}
+		ops = []string{vname(reg, vl), memText(m, 0, vname(m.index(), vl)), vname(vv, vl)}
 	case fRVM4:
 		ops = []string{vname(reg, vl), vname(vv, vl), rm, vname(imm>>4, vl)}
 	case fGather:
-		ops = []string{vname(reg, vl) + mask, memText(m, 0, vname(m.index, vl))}
+		ops = []string{vname(reg, vl) + mask, memText(m, 0, vname(m.index(), vl))}
 	case fScatter:
-		ops = []string{memText(m, 0, vname(m.index, vl)) + mask, vname(reg, vl)}
+		ops = []string{memText(m, 0, vname(m.index(), vl)) + mask, vname(reg, vl)}
 	case fKKK:
-		ops = []string{kname(reg), kname(vv), kname(m.reg)}
+		ops = []string{kname(reg), kname(vv), kname(m.Num())}
 	case fKK:
-		ops = []string{kname(reg), kname(m.reg)}
+		ops = []string{kname(reg), kname(m.Num())}
 	case fKMem:
 		ops = []string{kname(reg), rm}
 	case fMemK:
 		ops = []string{rm, kname(reg)}
 	case fKG:
-		ops = []string{kname(reg), gname(m.reg, gsize)}
+		ops = []string{kname(reg), gname(m.Num(), gsize)}
 	case fGK:
-		ops = []string{gname(reg, gsize), kname(m.reg)}
+		ops = []string{gname(reg, gsize), kname(m.Num())}
 	default:
 		ops = []string{vname(reg, regBytes) + mask, vname(vv, vl), rm}
 	}
 	text := i.name + " " + strings.Join(ops, ", ")
 	switch {
-	case mod.Round == SAE:
+	case mod.Round() == SAE:
 		text += ", {sae}"
-	case mod.Round != RoundDyn:
-		text += ", {" + []string{"rn", "rd", "ru", "rz"}[mod.Round-RoundNearest] + "-sae}"
+	case mod.Round() != RoundDyn:
+		text += ", {" + []string{"rn", "rd", "ru", "rz"}[mod.Round()-RoundNearest] + "-sae}"
 	}
 	if i.imm {
 		text += fmt.Sprintf(", %d", imm)
@@ -172,9 +172,6 @@ func (a *Asm) noteVec(i *Inst, l VL, reg, vv uint8, m RM, mod Mod, imm uint8) {
 
 // noteGV tells the listing of a VEX-encoded general instruction.
 func (a *Asm) noteGV(i *Inst, size int, reg, vv Reg, m RM, imm uint8) {
-	if a.List == nil {
-		return
-	}
 	var ops []string
 	switch i.f & formMask {
 	case fGVG:
@@ -194,9 +191,6 @@ func (a *Asm) noteGV(i *Inst, size int, reg, vv Reg, m RM, imm uint8) {
 
 // noteGeneral tells the listing of an instruction of the general table.
 func (a *Asm) noteGeneral(i *GInst, size int, reg uint8, rm RM, imm int) {
-	if a.List == nil {
-		return
-	}
 	src := size
 	switch {
 	case i.size&src8 != 0:

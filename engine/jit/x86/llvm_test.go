@@ -103,10 +103,10 @@ func vectorSample(r *rand.Rand, i *Inst, ev bool) sample {
 	} else {
 		m = V(Vec(r.IntN(nreg)))
 		if !ev && form == fRVM {
-			m.reg &= 7 // a high r/m makes the assembler swap the operands of commutative instructions
+			m = m.withNum(m.Num() & 7) // a high r/m makes the assembler swap the operands of commutative instructions
 		}
 		if !ev && (form == fRM || form == fMR) {
-			reg, m.reg = reg&7, m.reg&7 // likewise it turns moves round
+			reg, m = reg&7, m.withNum(m.Num()&7) // likewise it turns moves round
 		}
 	}
 	maskable := ev && form != fRK && form != fRG && form != fGR && form != fRVG && !(form == fKM && tup == tNone) &&
@@ -115,25 +115,27 @@ func vectorSample(r *rand.Rand, i *Inst, ev bool) sample {
 		maskable = ev
 	}
 	if maskable && r.IntN(2) == 0 || form == fGather || form == fScatter {
-		mod.K = K(1 + r.IntN(7))
+		mod = Masked(K(1 + r.IntN(7)))
 		noz := form == fKVM || form == fKM || form == fScatter || form == fGather || form == fMR && mem
-		mod.Z = !noz && r.IntN(2) == 0
+		if !noz && r.IntN(2) == 0 {
+			mod = mod.WithZ()
+		}
 	}
 	round := ""
 	if ev && !mem && (l == L512 || scalar) && r.IntN(2) == 0 {
 		if i.f&er != 0 {
-			mod.Round = RoundNearest + Round(r.IntN(4))
-			round = ", {" + []string{"rn", "rd", "ru", "rz"}[mod.Round-RoundNearest] + "-sae}"
+			mod = mod.WithRound(RoundNearest + Round(r.IntN(4)))
+			round = ", {" + []string{"rn", "rd", "ru", "rz"}[mod.Round()-RoundNearest] + "-sae}"
 		} else if i.f&sae != 0 {
-			mod.Round = SAE
+			mod = mod.WithRound(SAE)
 			round = ", {sae}"
 		}
 	}
 	mask := ""
-	if mod.K != 0 {
-		mask = fmt.Sprintf(" {k%d}", mod.K)
+	if mod.K() != 0 {
+		mask = fmt.Sprintf(" {k%d}", mod.K())
 	}
-	if mod.Z {
+	if mod.Z() {
 		mask += " {z}"
 	}
 	vl := l.Bytes()
@@ -151,7 +153,7 @@ func vectorSample(r *rand.Rand, i *Inst, ev bool) sample {
 			rmBytes = vl
 		}
 	}
-	rm := vname(m.reg, rmBytes)
+	rm := vname(m.Num(), rmBytes)
 	if mem {
 		rm = memText(m, n, "") + bc
 		if strings.HasPrefix(i.name, "vpcompress") || strings.HasPrefix(i.name, "vpexpand") {
@@ -167,7 +169,7 @@ func vectorSample(r *rand.Rand, i *Inst, ev bool) sample {
 			return rm
 		}
 		m = R(Reg(r.IntN(16)))
-		return gname(m.reg, gsz)
+		return gname(m.Num(), gsz)
 	}
 	k := func(x uint8) string { return fmt.Sprintf("k%d", x) }
 	var ops []string
@@ -190,7 +192,7 @@ func vectorSample(r *rand.Rand, i *Inst, ev bool) sample {
 	case fKM:
 		reg &= 7
 		if tup == tNone {
-			rm = vname(m.reg, vl)
+			rm = vname(m.Num(), vl)
 		}
 		if i.imm && mem && bc == "" {
 			name += map[int]string{16: "", 32: "", 64: ""}[vl]
@@ -198,7 +200,7 @@ func vectorSample(r *rand.Rand, i *Inst, ev bool) sample {
 		ops = []string{k(reg) + mask, rm}
 	case fRK:
 		m = KR(K(r.IntN(8)))
-		ops = []string{vname(reg, vl), k(m.reg)}
+		ops = []string{vname(reg, vl), k(m.Num())}
 	case fRG:
 		ops = []string{vname(reg, vl) + mask, gr()}
 	case fGR:
@@ -207,7 +209,7 @@ func vectorSample(r *rand.Rand, i *Inst, ev bool) sample {
 		ops = []string{vname(reg, vl), vname(vv, vl), gr()}
 	case fGRM:
 		m = V(Vec(r.IntN(nreg)))
-		ops = []string{gname(reg, 4), vname(m.reg, vl)}
+		ops = []string{gname(reg, 4), vname(m.Num(), vl)}
 	case fRVM4:
 		ops = []string{vname(reg, vl), vname(vv, vl), rm}
 	case fRVMem, fMVR:
@@ -218,14 +220,14 @@ func vectorSample(r *rand.Rand, i *Inst, ev bool) sample {
 			ops = []string{rm, vname(vv, vl), vname(reg, vl)}
 		}
 	case fVGather:
-		m = MV(Reg(r.IntN(16)), Vec(r.IntN(nreg)), 1<<r.IntN(4), m.disp)
+		m = MV(Reg(r.IntN(16)), Vec(r.IntN(nreg)), 1<<r.IntN(4), m.disp())
 		if vv == reg {
 			vv = reg ^ 1
 		}
-		for m.index == reg || m.index == vv {
-			m.index = (m.index + 1) % uint8(nreg)
+		for m.index() == reg || m.index() == vv {
+			m = m.WithIndex((m.Index() + 1) % Vec(nreg))
 		}
-		ops = []string{vname(reg, vl), memText(m, 0, vname(m.index, vl)), vname(vv, vl)}
+		ops = []string{vname(reg, vl), memText(m, 0, vname(m.index(), vl)), vname(vv, vl)}
 	case fGather, fScatter:
 		ixBytes := vl
 		data := vl
@@ -235,11 +237,11 @@ func vectorSample(r *rand.Rand, i *Inst, ev bool) sample {
 		case VPGATHERQD, VPSCATTERQD:
 			data = vl / 2
 		}
-		m = MV(Reg(r.IntN(16)), Vec(r.IntN(nreg)), 1<<r.IntN(4), m.disp)
-		if form == fGather && m.index == reg {
-			m.index ^= 1
+		m = MV(Reg(r.IntN(16)), Vec(r.IntN(nreg)), 1<<r.IntN(4), m.disp())
+		if form == fGather && m.index() == reg {
+			m = m.WithIndex(m.Index() ^ 1)
 		}
-		mt := memText(m, 0, vname(m.index, ixBytes))
+		mt := memText(m, 0, vname(m.index(), ixBytes))
 		if form == fGather {
 			ops = []string{vname(reg, data) + mask, mt}
 		} else {
@@ -247,10 +249,10 @@ func vectorSample(r *rand.Rand, i *Inst, ev bool) sample {
 		}
 	case fKKK:
 		reg, vv, m = reg&7, vv&7, KR(K(r.IntN(8)))
-		ops = []string{k(reg), k(vv), k(m.reg)}
+		ops = []string{k(reg), k(vv), k(m.Num())}
 	case fKK:
 		reg, m = reg&7, KR(K(r.IntN(8)))
-		ops = []string{k(reg), k(m.reg)}
+		ops = []string{k(reg), k(m.Num())}
 	case fKMem:
 		reg &= 7
 		ops = []string{k(reg), rm}
@@ -259,10 +261,10 @@ func vectorSample(r *rand.Rand, i *Inst, ev bool) sample {
 		ops = []string{rm, k(reg)}
 	case fKG:
 		reg, m = reg&7, R(Reg(r.IntN(16)))
-		ops = []string{k(reg), gname(m.reg, gsz)}
+		ops = []string{k(reg), gname(m.Num(), gsz)}
 	case fGK:
 		reg, m = reg&15, KR(K(r.IntN(8)))
-		ops = []string{gname(reg, gsz), k(m.reg)}
+		ops = []string{gname(reg, gsz), k(m.Num())}
 	case fGVG, fGMV, fGM, fVGM:
 		size := 4 << r.IntN(2)
 		reg, vv = reg&15, vv&15
@@ -271,7 +273,7 @@ func vectorSample(r *rand.Rand, i *Inst, ev bool) sample {
 			rm = memText(m, size, "")
 		} else {
 			m = R(Reg(r.IntN(16)))
-			rm = gname(m.reg, size)
+			rm = gname(m.Num(), size)
 		}
 		switch form {
 		case fGVG:
@@ -442,7 +444,7 @@ func generalSample(r *rand.Rand, i *GInst, size int) sample {
 		rmSize = 4
 	}
 	m := R(Reg(r.IntN(16)))
-	rm := gname(m.reg, rmSize)
+	rm := gname(m.Num(), rmSize)
 	if r.IntN(2) == 0 && i != BTREG && i != BTSR && i != BTRR || i == LEA || i == MOVBE || i == CMPXCHG16B || i == PREFETCHT0 {
 		m = randMem(r, 1)
 		rm = memText(m, rmSize, "")

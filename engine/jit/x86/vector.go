@@ -113,6 +113,40 @@ type Inst struct {
 	op   byte
 	ext  uint8 // opcode extension, for fVM and fVGM
 	imm  bool  // has an immediate byte
+
+	// What follows from these (prepare).
+	head   uint64   // of the EVEX form, with registers, length and mask that are 0
+	fixed  bool     // ModRM.reg is ext
+	vv     uint8    // the bits of vvvv that count: none or all
+	scales [3]uint8 // logarithm of the memory operand's size, by VL
+	one    uint8    // the same of a broadcast one; 0 if there is none
+}
+
+func init() {
+	for _, i := range vectorTable {
+		i.prepare()
+	}
+}
+
+// prepare makes what emission needs of what a line of the tables says.
+func (i *Inst) prepare() {
+	w := uint64(0)
+	if i.f&w1 != 0 {
+		w = 1
+	}
+	i.head = 0x62 | (0xf0|uint64(i.f>>2&7))<<8 | (w<<7|0x7c|uint64(i.f&3))<<16 | 8<<24 | uint64(i.op)<<32
+	switch i.f & formMask {
+	case fVM, fVGM:
+		i.fixed, i.vv = true, 31
+	case fRVM, fKVM, fRVG, fKKK, fGVG, fGMV, fRVM4, fRVMem, fMVR, fVGather:
+		i.vv = 31
+	}
+	for l := range VL(3) {
+		i.scales[l] = uint8(bits.TrailingZeros(uint(i.memBytes(l, false))))
+	}
+	if size, ok := i.Bcastable(); ok {
+		i.one = uint8(bits.TrailingZeros(uint(size)))
+	}
 }
 
 // Name is the mnemonic.
@@ -214,21 +248,37 @@ const (
 	SAE
 )
 
-// Mod holds what EVEX adds to an instruction. The zero value adds nothing.
+// Mod holds what EVEX adds to an instruction: write mask, whether it zeroes, rounding. The zero value adds nothing.
 type Mod struct {
-	K     K    // write mask; K0 is none
-	Z     bool // zero instead of merge
-	Round Round
+	bits uint16 // mask 0–2, zeroing 3, rounding from 4
 }
 
+const (
+	modZ     = 1 << 3
+	modRound = 4
+)
+
 // Masked is a merging write mask.
-func Masked(k K) Mod { return Mod{K: k} }
+func Masked(k K) Mod { return Mod{uint16(k)} }
 
 // Zeroed is a zeroing write mask.
-func Zeroed(k K) Mod { return Mod{K: k, Z: true} }
+func Zeroed(k K) Mod { return Mod{uint16(k) | modZ} }
 
 // Rounded is an embedded rounding mode.
-func Rounded(r Round) Mod { return Mod{Round: r} }
+func Rounded(r Round) Mod { return Mod{uint16(r) << modRound} }
+
+// K is the write mask; K0 is none.
+func (m Mod) K() K { return K(m.bits & 7) }
+
+// Z tells whether elements outside the mask become zero instead of staying.
+func (m Mod) Z() bool { return m.bits&modZ != 0 }
+
+// Round is the embedded rounding mode.
+func (m Mod) Round() Round { return Round(m.bits >> modRound) }
+
+// WithZ is m zeroing instead of merging, WithRound m with another rounding mode.
+func (m Mod) WithZ() Mod            { return Mod{m.bits | modZ} }
+func (m Mod) WithRound(r Round) Mod { return Mod{m.bits&(1<<modRound-1) | uint16(r)<<modRound} }
 
 // E emits an EVEX instruction. reg is ModRM.reg, vv the second source (or destination of an immediate shift), m the
 // r/m operand; which of them are read follows from the instruction's form. An instruction without EVEX form is emitted
@@ -264,82 +314,61 @@ func (a *Asm) vec(i *Inst, l VL, reg, vv uint8, m RM, mod Mod, imm uint8) {
 		a.Raw(i, l, reg, vv, m, imm)
 		return
 	}
-	a.noteVec(i, l, reg, vv, m, mod, imm)
-	reg, vv = i.fields(reg, vv)
-	pp := byte(i.f & 3)
-	mmm := byte(i.f >> 2 & 7)
-	var rb, xb, bb, r2, v2 byte // inverted bits, here still positive
-	rb, r2 = reg>>3&1, reg>>4&1
-	v2 = vv >> 4 & 1
-	ll := byte(l)
-	var b byte
+	if a.List != nil {
+		a.noteVec(i, l, reg, vv, m, mod, imm)
+	}
+	if i.fixed {
+		reg = i.ext
+	}
+	vv &= i.vv
+	// The template has ones where a register's bit is inverted.
+	w := i.head ^ (uint64(reg>>3&1)<<15 | uint64(reg>>4&1)<<12 | uint64(vv&15)<<19 | uint64(vv>>4&1)<<27)
+	w |= uint64(mod.bits&7)<<24 | uint64(mod.bits&modZ)<<(31-3)
 	scale := uint8(0)
-	switch m.kind {
-	case kindReg:
-		bb, xb = m.reg>>3&1, m.reg>>4&1
-		switch mod.Round {
+	round := mod.Round()
+	if m.kind() == kindReg {
+		n := uint64(m.Num())
+		w ^= n>>3&1<<13 | n>>4<<14
+		switch round {
 		case RoundDyn:
 		case SAE:
 			if i.f&(sae|er) == 0 {
 				a.fail("%s has no exception suppression", i.name)
 			}
-			b, ll = 1, 0
+			w, l = w|1<<28, 0
 		default:
 			if i.f&er == 0 {
 				a.fail("%s has no embedded rounding", i.name)
 			}
-			b, ll = 1, byte(mod.Round-RoundNearest)
+			w, l = w|1<<28, VL(round-RoundNearest)
 		}
-	default:
-		scale = uint8(bits.TrailingZeros32(uint32(i.memBytes(l, m.bcast))))
-		if m.kind != kindRIP {
-			bb = m.reg >> 3 & 1
-			if m.index != noReg {
-				xb = m.index >> 3 & 1
+	} else {
+		scale = i.scales[l]
+		if m.kind() != kindRIP {
+			w ^= uint64(m.Num()) >> 3 & 1 << 13
+			if m&rmNoIndex == 0 {
+				w ^= uint64(m.index()) >> 3 & 1 << 14
 			}
 		}
-		if m.kind == kindVSIB {
-			v2 = m.index >> 4 & 1
+		if m.kind() == kindVSIB {
+			w ^= uint64(m.index()) >> 4 & 1 << 27
 		}
-		if m.bcast {
-			if _, ok := i.Bcastable(); !ok {
+		if m.HasBcast() {
+			if scale = i.one; scale == 0 {
 				a.fail("%s cannot broadcast", i.name)
 			}
-			b = 1
+			w |= 1 << 28
 		}
-		if mod.Round != RoundDyn {
+		if round != RoundDyn {
 			a.fail("%s: rounding with memory operand", i.name)
 		}
 	}
-	var w, z byte
-	if i.f&w1 != 0 {
-		w = 1
-	}
-	if mod.Z {
-		z = 1
-	}
-	p1 := (rb^1)<<7 | (xb^1)<<6 | (bb^1)<<5 | (r2^1)<<4 | mmm
-	p2 := w<<7 | (^vv&15)<<3 | 4 | pp
-	p3 := z<<7 | ll<<5 | b<<4 | (v2^1)<<3 | byte(mod.K)
+	w |= uint64(l) << 29
 	tail := 0
 	if i.imm {
 		tail = 1
 	}
-	a.modrm(instr{0x62 | uint64(p1)<<8 | uint64(p2)<<16 | uint64(p3)<<24 | uint64(i.op)<<32, 40}, reg, m, scale, tail)
-	if i.imm {
-		a.Buf = append(a.Buf, imm)
-	}
-}
-
-// fields puts the opcode extension into reg and clears an unused vvvv.
-func (i *Inst) fields(reg, vv uint8) (uint8, uint8) {
-	switch i.f & formMask {
-	case fVM, fVGM:
-		return i.ext, vv
-	case fRVM, fKVM, fRVG, fKKK, fGVG, fGMV, fRVM4, fRVMem, fMVR, fVGather:
-		return reg, vv
-	}
-	return reg, 0
+	a.modrm(instr{w, 40}, reg, m, scale, tail, uint32(imm))
 }
 
 // X emits the VEX form of an instruction: registers 0–15, at most 256 bits, no mask.
@@ -361,35 +390,41 @@ func (a *Asm) XI(i *Inst, l VL, reg, vv uint8, m RM, imm uint8) {
 
 // Raw emits the VEX form past Lower.
 func (a *Asm) Raw(i *Inst, l VL, reg, vv uint8, m RM, imm uint8) {
-	a.noteVec(i, l, reg, vv, m, Mod{}, imm)
-	a.vex(i, l, reg, vv, m, imm)
+	if a.List != nil {
+		a.noteVec(i, l, reg, vv, m, Mod{}, imm)
+	}
+	a.vex(i, i.f, l, reg, vv, m, imm)
 }
 
-func (a *Asm) vex(i *Inst, l VL, reg, vv uint8, m RM, imm uint8) {
-	if i.f&vex == 0 {
+func (a *Asm) vex(i *Inst, f vflags, l VL, reg, vv uint8, m RM, imm uint8) {
+	if f&vex == 0 {
 		a.fail("%s has no VEX form", i.name)
 	}
-	reg, vv = i.fields(reg, vv)
-	if reg > 15 || vv > 15 || l > L256 || m.bcast || m.kind == kindReg && m.reg > 15 || m.kind == kindVSIB && m.index > 15 {
+	if i.fixed {
+		reg = i.ext
+	}
+	vv &= i.vv
+	k := m.kind()
+	if reg > 15 || vv > 15 || l > L256 || m.HasBcast() || k == kindReg && m.Num() > 15 || k == kindVSIB && m.index() > 15 {
 		a.fail("%s: operands need EVEX", i.name)
 	}
 	var xb, bb byte
-	if m.kind != kindRIP {
-		bb = m.reg >> 3 & 1
-		if m.kind != kindReg && m.index != noReg {
-			xb = m.index >> 3 & 1
+	if k != kindRIP {
+		bb = m.Num() >> 3 & 1
+		if k != kindReg && m&rmNoIndex == 0 {
+			xb = m.index() >> 3 & 1
 		}
 	}
 	rb := reg >> 3 & 1
-	pp, mmm := byte(i.f&3), byte(i.f>>2&7)
+	pp, mmm := byte(f&3), byte(f>>2&7)
 	var w, ll byte
-	if i.f&vw1 != 0 {
+	if f&vw1 != 0 {
 		w = 1
 	}
 	switch {
-	case i.f&l1 != 0:
+	case f&l1 != 0:
 		ll = 1
-	case i.f&l0 == 0:
+	case f&l0 == 0:
 		ll = byte(l)
 	}
 	var in instr
@@ -402,10 +437,7 @@ func (a *Asm) vex(i *Inst, l VL, reg, vv uint8, m RM, imm uint8) {
 	if i.imm {
 		tail = 1
 	}
-	a.modrm(in, reg, m, 0, tail)
-	if i.imm {
-		a.Buf = append(a.Buf, imm)
-	}
+	a.modrm(in, reg, m, 0, tail, uint32(imm))
 }
 
 // GV emits a VEX-encoded general instruction (BMI, BMI2) of 4 or 8 bytes.
@@ -415,12 +447,14 @@ func (a *Asm) GV(i *Inst, size int, reg, vv Reg, m RM) { a.gvex(i, size, reg, vv
 func (a *Asm) GVI(i *Inst, size int, reg Reg, m RM, imm uint8) { a.gvex(i, size, reg, 0, m, imm) }
 
 func (a *Asm) gvex(i *Inst, size int, reg, vv Reg, m RM, imm uint8) {
-	a.noteGV(i, size, reg, vv, m, imm)
-	j := *i
-	if size == 8 {
-		j.f |= vw1
+	if a.List != nil {
+		a.noteGV(i, size, reg, vv, m, imm)
 	}
-	a.vex(&j, L128, uint8(reg), uint8(vv), m, imm)
+	f := i.f
+	if size == 8 {
+		f |= vw1
+	}
+	a.vex(i, f, L128, uint8(reg), uint8(vv), m, imm)
 }
 
 // VZeroUpper clears the upper parts of all vector registers 0–15 and avoids the transition penalty of legacy SSE code.
