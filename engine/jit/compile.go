@@ -67,6 +67,8 @@ type value struct {
 	scope   ir.ID // see findScopes
 	pending int32 // see planner
 	conv    ir.ID // the same value in the other 64-bit form, or 0
+	sum     ir.ID // the last addition whose first argument it is, or 0
+	sooner  ir.ID // of an addition: the one before with the same first argument, or 0
 	q       bool  // V64 kept as two vectors of eight qwords, not as a vector of low and one of high halves
 }
 
@@ -113,11 +115,10 @@ type compiler struct {
 	p      *Program
 
 	b      *ir.Block
-	n      int                // values of f; IDs from here on are the compiler's own, of the current block
-	over   []*ir.Value        // by ID: values, or changed copies of them
-	code   []ir.ID            // of the current block, with the compiler's own
-	zero   ir.ID              // constant 0, or NoID
-	sums   map[[2]ir.ID]ir.ID // additions of the block, by their arguments
+	n      int         // values of f; IDs from here on are the compiler's own, of the current block
+	over   []*ir.Value // by ID: values, or changed copies of them
+	code   []ir.ID     // of the current block, with the compiler's own
+	zero   ir.ID       // constant 0, or NoID
 	writes lastWrites
 	arena
 	rooms  rooms
@@ -197,6 +198,9 @@ func (c *compiler) compileWith(f *ir.Func, o Options) (*Program, error) {
 		}
 	}
 }
+
+// isForeign tells whether the helper does id for want of an instruction.
+func (c *compiler) isForeign(id ir.ID) bool { return len(c.foreign) > 0 && c.foreign[id] }
 
 // lower makes the assembler lower AVX-512 to AVX2, if it is to. Operations with an instruction for which that is not possible are noted in
 // lacking; the next compilation leaves them to the helper.

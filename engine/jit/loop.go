@@ -276,12 +276,7 @@ func (c *compiler) emitLoop(l *loop) {
 	r.c, r.ops, r.full, r.u, r.loop, r.keep, r.pos = c, ops, l.mask, l.u, true, false, -1
 	r.reset()
 	end := int32(len(ops))
-	use := func(k int32) {
-		if n := r.uses[k].at; len(n) == 0 || n[len(n)-1] != end {
-			r.uses[k].at = append(n, end)
-			r.touched = append(r.touched, k)
-		}
-	}
+	use := func(k int32) { r.useAtEnd(k, end) }
 	for _, w := range l.writes {
 		for _, k := range c.vals[w.val].comps {
 			use(k)

@@ -226,7 +226,7 @@ func (p *planner) add(id ir.ID) {
 	c := p.c
 	p.spread(id)
 	cl := c.classify(c.v(id))
-	if c.foreign[id] {
+	if c.isForeign(id) {
 		cl = classWave
 	}
 	v := p.forms(id, cl)

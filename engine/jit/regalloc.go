@@ -107,31 +107,27 @@ func (r *region) freeTmp(z x86.Vec) {
 
 // release drops the registers of arguments that the region does not use again, so that the result can take one.
 func (r *region) release(v *ir.Value, u int) {
-	for _, arg := range v.Args {
-		if arg == ir.NoID {
+	d := r.dies[r.pos]
+	for _, k := range r.dying[d.lo:d.hi] {
+		if r.uses[k].held {
 			continue
 		}
-		for _, k := range r.c.vals[arg].comps {
-			if r.usedLater(k) {
+		o := int(k)*maxU + u
+		if r.c.comps[k].kind == compG { // one for all strips
+			if u < r.u-1 {
 				continue
 			}
-			o := int(k)*maxU + u
-			if r.c.comps[k].kind == compG { // one for all strips
-				if u < r.u-1 {
-					continue
-				}
-				o = int(k) * maxU
-			}
-			if z := r.copies[o].z; z >= 0 {
-				r.zown[z] = ownFree
-				r.zpin &^= 1 << z
-				r.copies[o].z = noReg
-			}
-			if q := r.copies[o].k; q >= 0 {
-				r.kown[q] = ownFree
-				r.kpin &^= 1 << q
-				r.copies[o].k = noReg
-			}
+			o = int(k) * maxU
+		}
+		if z := r.copies[o].z; z >= 0 {
+			r.zown[z] = ownFree
+			r.zpin &^= 1 << z
+			r.copies[o].z = noReg
+		}
+		if q := r.copies[o].k; q >= 0 {
+			r.kown[q] = ownFree
+			r.kpin &^= 1 << q
+			r.copies[o].k = noReg
 		}
 	}
 }

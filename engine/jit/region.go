@@ -32,7 +32,10 @@ type region struct {
 	loop    bool
 	pos     int
 	ops     []ir.ID
-	uses    []usage    // by component
+	uses    []usage // by component
+	nodes   []useNode
+	dying   []int32    // components that the region does not use again
+	dies    []listSpan // by position in ops: those of dying whose last use it is
 	copies  []compCopy // by component·maxU + strip in flight
 	touched []int32    // components with anything in uses or copies
 	zown    [32]int32
@@ -49,9 +52,9 @@ type region struct {
 
 // usage is where a region uses a component.
 type usage struct {
-	at     []int32 // positions in ops that use it, ascending
-	passed int32   // how many of these are not after pos
-	adopt  int32   // position of the write that gives it a register's home, plus one; or 0
+	first int32 // use in nodes that is not passed
+	adopt int32 // position of the write that gives it a register's home, plus one; or 0
+	held  bool  // it is used behind the last operation
 }
 
 // compCopy is where a component is in one strip in flight.
@@ -60,7 +63,10 @@ type compCopy struct {
 	stored bool // it is in its slot
 }
 
-var nowhere = compCopy{z: noReg, k: noReg}
+var (
+	nowhere     = compCopy{z: noReg, k: noReg}
+	nowhereEach = [maxU]compCopy{nowhere, nowhere, nowhere, nowhere}
+)
 
 // vectorSegment emits a region, looped over the strips. When many writes hang on one mask, there are two versions: for
 // all lanes active and for any mask.
@@ -190,9 +196,8 @@ func (r *region) reset() {
 	r.wholes = r.wholes[:0]
 	// Only what the last region touched is not as it is to begin with.
 	for _, k := range r.touched {
-		u := &r.uses[k]
-		u.at, u.passed, u.adopt = u.at[:0], 0, 0
-		*(*[maxU]compCopy)(r.copies[k*maxU:]) = [maxU]compCopy{nowhere, nowhere, nowhere, nowhere}
+		r.uses[k] = usage{}
+		*(*[maxU]compCopy)(r.copies[k*maxU:]) = nowhereEach
 	}
 	r.touched = r.touched[:0]
 	for n := len(r.c.comps); len(r.uses) < n; {
@@ -205,40 +210,61 @@ func (r *region) reset() {
 	for i := range r.kown {
 		r.kown[i] = ownFree
 	}
-	for i, id := range r.ops {
+	r.nodes, r.dying = append(r.nodes[:0], useNode{pos: notUsed}), r.dying[:0]
+	if cap(r.dies) < len(r.ops) {
+		r.dies = make([]listSpan, len(r.ops), 2*len(r.ops))
+	}
+	r.dies = r.dies[:len(r.ops)]
+	for i := len(r.ops) - 1; i >= 0; i-- {
+		id := r.ops[i]
+		lo := len(r.dying)
 		for _, arg := range r.c.v(id).Args {
 			if arg == ir.NoID {
 				continue
 			}
 			for _, k := range r.c.vals[arg].comps {
 				u := &r.uses[k]
-				if n := len(u.at); n == 0 {
+				switch {
+				case u.first == 0:
 					r.touched = append(r.touched, k)
-				} else if u.at[n-1] == int32(i) {
+					r.dying = append(r.dying, k)
+				case int(r.nodes[u.first].pos) == i:
 					continue
 				}
-				u.at = append(u.at, int32(i))
+				r.nodes = append(r.nodes, useNode{int32(i), u.first})
+				u.first = int32(len(r.nodes) - 1)
 			}
 		}
+		r.dies[i] = listSpan{int32(lo), int32(len(r.dying))}
 		r.touched = append(r.touched, r.c.vals[id].comps...)
 	}
 }
 
-// next is the position of k's next use after the current operation, or a far one.
-func (r *region) next(k int32) int {
+// useAtEnd notes that k is used at pos, behind the last operation.
+func (r *region) useAtEnd(k, pos int32) {
 	u := &r.uses[k]
-	i := int(u.passed)
-	for i < len(u.at) && int(u.at[i]) <= r.pos { // pos only grows
-		i++
+	if u.held {
+		return
 	}
-	u.passed = int32(i)
-	if i < len(u.at) {
-		return int(u.at[i])
+	u.held = true
+	r.nodes = append(r.nodes, useNode{pos: pos})
+	n := int32(len(r.nodes) - 1)
+	if u.first == 0 {
+		r.touched = append(r.touched, k)
+		u.first = n
+		return
 	}
-	return 1 << 30
+	last := u.first
+	for r.nodes[last].next != 0 {
+		last = r.nodes[last].next
+	}
+	r.nodes[last].next = n
 }
 
-func (r *region) usedLater(k int32) bool { return r.next(k) < 1<<30 }
+// next is the position of k's next use after the current operation, or a far one.
+func (r *region) next(k int32) int { return nextUse(r.nodes, &r.uses[k].first, r.pos) }
+
+func (r *region) usedLater(k int32) bool { return r.next(k) < notUsed }
 
 // inMem tells whether copy u of k can be read from memory.
 func (r *region) inMem(k int32, u int) bool {

@@ -7,13 +7,14 @@ import (
 
 // scalars allocates general registers in one scalar run. RAX, RCX and RDX are temporaries of single operations.
 type scalars struct {
-	c    *compiler
-	pos  int
-	reg  []int8 // by component: its register, or -1
-	own  [16]int32
-	next [][]int32 // by component: positions that use it, ascending
-	seen []int32   // components with anything in reg or next
-	pin  uint16
+	c     *compiler
+	pos   int
+	reg   []int8 // by component: its register, or -1
+	own   [16]int32
+	first []int32 // by component: its next use in nodes
+	nodes []useNode
+	seen  []int32 // components with anything in reg or first
+	pin   uint16
 }
 
 var scalarRegs = [...]x86.Reg{x86.RBX, x86.R8, x86.R9, x86.R10, x86.R11, x86.R12, x86.R13, x86.R14, x86.R15}
@@ -22,25 +23,26 @@ func (c *compiler) scalarSegment(ops []ir.ID) {
 	g := &c.g
 	g.c = c
 	for _, k := range g.seen {
-		g.reg[k], g.next[k] = noReg, g.next[k][:0]
+		g.reg[k], g.first[k] = noReg, 0
 	}
-	g.seen = g.seen[:0]
+	g.seen, g.nodes = g.seen[:0], append(g.nodes[:0], useNode{pos: notUsed})
 	for len(g.reg) < len(c.comps) {
-		g.reg, g.next = append(g.reg, noReg), append(g.next, nil)
+		g.reg, g.first = append(g.reg, noReg), append(g.first, 0)
 	}
 	for i := range g.own {
 		g.own[i] = ownFree
 	}
-	for i, id := range ops {
-		for _, arg := range c.v(id).Args {
+	for i := len(ops) - 1; i >= 0; i-- {
+		for _, arg := range c.v(ops[i]).Args {
 			if arg == ir.NoID {
 				continue
 			}
 			for _, k := range c.vals[arg].comps {
-				if len(g.next[k]) == 0 {
+				if g.first[k] == 0 {
 					g.seen = append(g.seen, k)
 				}
-				g.next[k] = append(g.next[k], int32(i))
+				g.nodes = append(g.nodes, useNode{int32(i), g.first[k]})
+				g.first[k] = int32(len(g.nodes) - 1)
 			}
 		}
 	}
@@ -63,19 +65,12 @@ func (c *compiler) scalarSegment(ops []ir.ID) {
 
 // drop frees k's register when the run does not use it again.
 func (g *scalars) drop(k int32) {
-	if r := g.reg[k]; r >= 0 && g.nextUse(k) == 1<<30 {
+	if r := g.reg[k]; r >= 0 && g.nextUse(k) == notUsed {
 		g.own[r], g.reg[k] = ownFree, noReg
 	}
 }
 
-func (g *scalars) nextUse(k int32) int {
-	for _, p := range g.next[k] {
-		if int(p) > g.pos {
-			return int(p)
-		}
-	}
-	return 1 << 30
-}
+func (g *scalars) nextUse(k int32) int { return nextUse(g.nodes, &g.first[k], g.pos) }
 
 func (g *scalars) alloc(k int32) x86.Reg {
 	best, far := x86.RAX, -1
@@ -129,7 +124,7 @@ func (g *scalars) rm(id ir.ID, i int, tmp x86.Reg) x86.RM {
 		g.pin |= 1 << r
 		return x86.R(x86.Reg(r))
 	}
-	if g.nextUse(k) < 1<<30 {
+	if g.nextUse(k) < notUsed {
 		return x86.R(g.load(k))
 	}
 	return g.c.memOf(k)
@@ -184,7 +179,7 @@ func (g *scalars) out(id ir.ID, i int, r x86.Reg) {
 	if m.last > c.seg {
 		c.a.GS(x86.MOVS, size, x86.M(rFrame, c.slot(k)), r)
 	}
-	if g.nextUse(k) < 1<<30 {
+	if g.nextUse(k) < notUsed {
 		d := g.alloc(k)
 		c.a.G(x86.MOV, size, d, x86.R(r))
 	}

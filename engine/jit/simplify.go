@@ -18,10 +18,6 @@ func (c *compiler) simplify() {
 			}
 		}
 	}
-	if c.sums == nil {
-		c.sums = map[[2]ir.ID]ir.ID{}
-	}
-	clear(c.sums)
 	for _, id := range c.b.Code {
 		v := c.v(id)
 		switch v.Op {
@@ -32,7 +28,7 @@ func (c *compiler) simplify() {
 			x, y := v.Args[0], v.Args[1]
 			if v.Op == ir.OpAdd {
 				if carries {
-					c.sums[[2]ir.ID{x, y}] = id
+					c.vals[id].sooner, c.vals[x].sum = c.vals[x].sum, id
 				}
 				if c.v(x).Op == ir.OpMToV && c.vals[x].uses == 1 {
 					x, y = y, x
@@ -55,8 +51,11 @@ func (c *compiler) simplify() {
 				continue
 			}
 			x, y := v.Args[0], v.Args[1]
-			s, ok := c.sums[[2]ir.ID{x, y}]
-			if !ok || c.v(s).Op != ir.OpAdd {
+			s := c.vals[x].sum
+			for s != 0 && c.f.Values[s].Args[1] != y {
+				s = c.vals[s].sooner
+			}
+			if s == 0 || c.v(s).Op != ir.OpAdd {
 				continue
 			}
 			if !isVec(c.v(x).Type) {

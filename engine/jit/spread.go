@@ -6,7 +6,7 @@ import "github.com/pumice-gpu/pumice/engine/ir"
 // are the same for all lanes for example, so they have no code of their own: one is done by all lanes, and read from the first.
 
 // spreads are the operations that are done so.
-var spreads = map[ir.Op]bool{ir.OpFAdd: true, ir.OpFSub: true, ir.OpFMul: true, ir.OpFMA: true, ir.OpFMin: true, ir.OpFMax: true,
+var spreads = [256]bool{ir.OpFAdd: true, ir.OpFSub: true, ir.OpFMul: true, ir.OpFMA: true, ir.OpFMin: true, ir.OpFMax: true,
 	ir.OpFTrunc: true, ir.OpFCeil: true, ir.OpFFloor: true, ir.OpFRndne: true, ir.OpFRcp: true, ir.OpFRsq: true, ir.OpFSqrt: true,
 	ir.OpFExp2: true, ir.OpFLog2: true, ir.OpFCmp: true, ir.OpCvt: true}
 
@@ -14,7 +14,7 @@ var spreads = map[ir.Op]bool{ir.OpFAdd: true, ir.OpFSub: true, ir.OpFMul: true, 
 func (p *planner) spread(id ir.ID) {
 	c := p.c
 	v := c.v(id)
-	if !spreads[v.Op] || v.Type != ir.S32 && v.Type != ir.S1 || c.foreign[id] || c.canScalar(v) {
+	if !spreads[v.Op] || v.Type != ir.S32 && v.Type != ir.S1 || c.isForeign(id) || c.canScalar(v) {
 		return
 	}
 	for _, a := range v.Args {

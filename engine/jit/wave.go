@@ -149,7 +149,7 @@ func (c *compiler) coldHelper(id ir.ID) (slow, done x86.Label) {
 func (c *compiler) waveOp(id ir.ID) {
 	v := c.v(id)
 	c.mark(id, v.PC)
-	if c.foreign[id] {
+	if c.isForeign(id) {
 		c.helper(id)
 		return
 	}
