@@ -91,6 +91,7 @@ type comp struct {
 	home int32 // state offset where it can be read, or -1
 	last int32 // last segment that uses it
 	def  int32 // segment that defines it
+	arg  uint8 // 1 + the pointer that leads to it, in a routine (shared.go); or 0
 }
 
 type segKind uint8
@@ -130,6 +131,8 @@ type compiler struct {
 	seg    int32 // segment being emitted
 	labels []x86.Label
 	tails  []func() // cold code, emitted behind the blocks
+
+	routines []routine // that the function's accesses share
 
 	frame    int32   // bytes used
 	frameMax int32   //
@@ -251,6 +254,7 @@ func (c *compiler) compile(f *ir.Func) (*Program, error) {
 	for i := 0; i < len(c.tails); i++ {
 		c.tails[i]()
 	}
+	c.emitRoutines()
 	code, err := c.a.Finish()
 	if err != nil {
 		return nil, err
@@ -288,7 +292,7 @@ func (c *compiler) begin(f *ir.Func) {
 		c.pl = planner{}
 	}
 	c.labels = c.labels[:0]
-	c.tails = c.tails[:0]
+	c.tails, c.routines = c.tails[:0], c.routines[:0]
 	c.frameMax = c.frameStart()
 }
 

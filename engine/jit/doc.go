@@ -67,7 +67,8 @@
 // # Tiers
 //
 // Waves of a large function start in the interpreter while another goroutine compiles it, at first without the forms that
-// only speed code up; a function that runs for long is compiled again with them (tier.go). Engines and forms can resume
+// only speed code up, and with one piece of code for all accesses of a kind (shared.go); a function that runs for long is
+// compiled again with them (tier.go). Engines and forms can resume
 // what the others began, because state is exact at every exit.
 //
 // # Denormals

@@ -5,6 +5,7 @@ package jit
 import (
 	"errors"
 	"fmt"
+	"math"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
@@ -38,6 +39,7 @@ type Engine struct {
 	tools Tools // immutable once there are workers
 	avx2  bool  // code uses no later vector instructions; immutable
 	soft  bool  // code is always of the soft form; immutable
+	quick bool  // code is always of the first tier; immutable
 }
 
 // New returns a compiling engine; it fails where code cannot be run (no AVX2, no executable memory).
@@ -94,7 +96,7 @@ func (e *Engine) build(f *ir.Func) any {
 		return err
 	}
 	// A listing is of the code that is there in the end.
-	r := e.compile(f, Options{Quick: insts(f) >= quickFunc && !e.tools.Listing, Soft: e.soft}, 0)
+	r := e.compile(f, Options{Quick: e.quick || insts(f) >= quickFunc && !e.tools.Listing, Soft: e.soft}, 0)
 	if _, ok := r.(*installed); ok {
 		e.compiled.Add(1)
 	} else {
@@ -130,6 +132,9 @@ func (e *Engine) compile(f *ir.Func, o Options, id uint32) (r any) {
 		}
 	}
 	ip.quick, ip.hot = o.Quick, hotTimes*int64(insts(f))
+	if e.quick {
+		ip.hot = math.MaxInt64
+	}
 	if !o.Soft && !e.avx2 {
 		ip.makeSoft = func() *installed {
 			s, _ := e.compile(f, Options{Soft: true}, p.ID).(*installed)

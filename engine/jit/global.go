@@ -129,27 +129,45 @@ func (c *compiler) zeroHigh(ks []int32) bool {
 
 // access is one global memory operation being emitted.
 type access struct {
-	c     *compiler
-	id    ir.ID
-	v     *ir.Value
-	w     int32
-	store bool
-	field int32 // of the TLB entry
-	offs  []int32
-	pair  bool // 64-bit offset in halves
-	sign  bool // 32-bit offset is signed
-	slow  x86.Label
-	fixed int   // 1 + the strip being emitted, or 0: R11 says
-	win   int32 // its window, an offset from RDX
+	c      *compiler
+	id     ir.ID
+	v      *ir.Value
+	w      int32
+	store  bool
+	field  int32 // of the TLB entry
+	offs   []int32
+	pair   bool // 64-bit offset in halves
+	sign   bool // 32-bit offset is signed
+	slow   x86.Label
+	all    bool   // all lanes are known to be active; else:
+	masks  x86.RM // those of the strip that R10 says
+	fixed  int    // 1 + the strip being emitted, or 0: R11 says
+	win    int32  // its window, an offset from RDX
+	shared bool   // it is a routine's (shared.go)
+}
+
+// access makes an access of a global load or store, which leaves to the helper at slow.
+func (c *compiler) access(id ir.ID, v *ir.Value, slow x86.Label) *access {
+	x := &access{c: c, id: id, v: v, w: int32(v.Width), store: v.Op == ir.OpStore, field: tlbR, offs: c.vals[v.Args[1]].comps, slow: slow}
+	if x.store {
+		x.field = tlbW
+	}
+	x.pair = len(x.offs) == 2 && !c.zeroHigh(x.offs)
+	x.sign = len(x.offs) == 1 && v.Imm&ir.OffSigned != 0
+	x.all = c.fullMask(v.Args[2])
+	return x
 }
 
 // at is the current strip of a component between segments.
 func (x *access) at(k int32) x86.RM {
 	m := &x.c.comps[k]
 	base, off := rFrame, m.home
-	if m.home >= 0 {
+	switch {
+	case m.arg > 0:
+		base, off = x.c.argument(m.arg), 0
+	case m.home >= 0:
 		base = rState
-	} else {
+	default:
 		off = x.c.slot(k)
 	}
 	if x.fixed > 0 {
@@ -158,54 +176,71 @@ func (x *access) at(k int32) x86.RM {
 	return x86.MX(base, rStrip, 1, off)
 }
 
-// global emits a load or store of global memory, strip by strip. Lanes at consecutive addresses inside mapped pages are
-// one vector access; others go one by one; what the TLB does not know, or crosses pages, is left to the helper, which
-// does the whole operation.
-//
-// Registers: R15 base + immediate, RDX the TLB, R14 the strip's lanes, RBP is not ours, R13 the page that R9 is the delta
-// of (none at first).
-func (c *compiler) global(id ir.ID, v *ir.Value) {
-	a := &c.a
-	const L = x86.L512
-	slow, done := c.coldHelper(id)
-	again := a.NewLabel()
-	a.Bind(again)
-	c.p.slots[id].again = again
-	x := &access{c: c, id: id, v: v, w: int32(v.Width), store: v.Op == ir.OpStore, field: tlbR, offs: c.vals[v.Args[1]].comps, slow: slow}
+// data are the components that are loaded or stored.
+func (x *access) data() []int32 {
 	if x.store {
-		x.field = tlbW
+		return x.c.vals[x.v.Args[3]].comps
 	}
-	x.pair = len(x.offs) == 2 && !c.zeroHigh(x.offs)
-	x.sign = len(x.offs) == 1 && v.Imm&ir.OffSigned != 0
+	return x.c.vals[x.id].comps
+}
+
+// global emits a load or store of global memory. Lanes at consecutive addresses inside mapped pages are one vector access of the whole wave, or of
+// a strip; others go one by one; what the TLB does not know, or crosses pages, is left to the helper, which does the whole
+// operation.
+func (c *compiler) global(id ir.ID, v *ir.Value) {
+	if c.canShare(id, v) {
+		c.share(id, v, false)
+		return
+	}
+	slow, done := c.coldHelper(id)
+	again := c.a.NewLabel()
+	c.a.Bind(again)
+	c.p.slots[id].again = again
+	x := c.access(id, v, slow)
 	if x.windowed() {
 		c.p.slots[id].window = c.window(x.store)
 		x.win = mem.WindowsOffset + int32(c.p.slots[id].window)*mem.WindowSize
 	}
-	if v.Args[0] != ir.NoID {
-		c.gin(x86.R15, v.Args[0])
-		if n := int32(v.Imm); n != 0 {
-			a.AluI(x86.ADD, 8, x86.R(x86.R15), n)
-		}
-	} else {
-		a.MovI(x86.R15, uint64(int64(int32(v.Imm))))
+	x.emit(done)
+}
+
+// emit emits the access, which ends at done.
+func (x *access) emit(done x86.Label) {
+	strips := x.c.a.NewLabel()
+	x.begin()
+	if x.wave(strips, done) {
+		x.c.a.Bind(strips)
+		x.byStrip()
 	}
+	x.c.a.Bind(done)
+}
+
+// begin sets the access's registers: R15 base + immediate, RDX the TLB, R13 the page that R9 is the delta of (none at first), R12 where the
+// masks are. R14 will be the strip's lanes; RBP is not ours.
+func (x *access) begin() {
+	c, a := x.c, &x.c.a
+	c.laneBase(x.v)
 	a.G(x86.MOV, 8, x86.RDX, x86.M(rState, offTLB))
 	a.MovI(x86.R13, ^uint64(0))
-	top, next, partial, single, apart, empty, strips, wave := a.NewLabel(), a.NewLabel(), a.NewLabel(), a.NewLabel(), a.NewLabel(), a.NewLabel(), a.NewLabel(), a.NewLabel()
-	all := c.fullMask(v.Args[2])
-	var masks x86.RM
-	if !all {
-		if y, ok := c.isConst(v.Args[2]); ok {
-			a.LeaL(x86.R12, a.Const64(y), 0)
-		} else {
-			a.G(x86.LEA, 8, x86.R12, c.memOf(c.vals[v.Args[2]].comps[0]))
-		}
-		masks = x86.MX(x86.R12, rMask, 1, 0)
+	if x.all {
+		return
 	}
-	if c.canContiguous(v) {
-		if !all {
+	if y, ok := c.isConst(x.v.Args[2]); ok {
+		a.LeaL(x86.R12, a.Const64(y), 0)
+	} else {
+		a.G(x86.LEA, 8, x86.R12, c.memOf(c.vals[x.v.Args[2]].comps[0]))
+	}
+	x.masks = x86.MX(x86.R12, rMask, 1, 0)
+}
+
+// wave emits the ways that do the access for the whole wave; they go to done. What they leave over goes on at strips, if anything does.
+func (x *access) wave(strips, done x86.Label) (over bool) {
+	c, a := x.c, &x.c.a
+	some := a.NewLabel()
+	if c.canContiguous(x.v) {
+		if !x.all {
 			a.AluI(x86.CMP, c.lanes/8, x86.M(x86.R12, 0), -1)
-			a.Jcc(x86.NE, wave)
+			a.Jcc(x86.NE, some)
 		}
 		apart := a.NewLabel()
 		x.whole(apart)
@@ -216,101 +251,58 @@ func (c *compiler) global(id ir.ID, v *ir.Value) {
 			x.rows(strips, done)
 		}
 	}
-	if x.store {
-		a.Bind(wave)
-		x.scatter(func(q int) {
-			if all {
-				a.X(x86.KXNORW, x86.L128, 1, 1, x86.KR(1))
-			} else {
-				a.X(x86.KMOVWL, x86.L128, 1, 0, x86.M(x86.R12, int32(2*q)))
-			}
-		}, strips, done)
-		if x.w == 4 || !x.windowed() {
-			a.Bind(done)
-			return
-		}
-	} else {
-		a.Bind(wave)
+	a.Bind(some)
+	if !x.store {
+		return true
 	}
-	a.Bind(strips)
+	x.scatter(func(q int) {
+		if x.all {
+			a.X(x86.KXNORW, x86.L128, 1, 1, x86.KR(1))
+		} else {
+			a.X(x86.KMOVWL, x86.L128, 1, 0, x86.M(x86.R12, int32(2*q)))
+		}
+	}, strips, done)
+	return x.w != 4 && x.windowed()
+}
+
+// byStrip goes through the strips.
+func (x *access) byStrip() {
+	c, a := x.c, &x.c.a
+	const L = x86.L512
+	top, next, partial, single, apart, empty := a.NewLabel(), a.NewLabel(), a.NewLabel(), a.NewLabel(), a.NewLabel(), a.NewLabel()
 	a.Alu(x86.XOR, 4, rStrip, x86.R(rStrip))
 	a.Alu(x86.XOR, 4, rMask, x86.R(rMask))
 	a.Bind(top)
 	// The form for some lanes does for all, but for accesses of 16 bytes, which have another; the first tier does with that.
-	either := c.m.Quick && !all && x.w < 16
-	if all {
+	either := c.m.Quick && !x.all && x.w < 16
+	if x.all {
 		a.MovI(x86.R14, 0xffff)
 	} else {
-		a.G(x86.MOVZX16, 4, x86.R14, masks)
+		a.G(x86.MOVZX16, 4, x86.R14, x.masks)
 		if !either {
 			a.AluI(x86.CMP, 4, x86.R(x86.R14), 0xffff)
 			a.Jcc(x86.NE, partial)
 		}
 	}
-	// All lanes: compare with what follows from lane 0.
-	if either {
-		// one form only
-	} else if c.canContiguous(v) {
-		a.E(x86.VMOVDQU32, L, 0, 0, x.at(x.offs[0]), noMod)
-		a.E(x86.VPSUBD, L, 1, 0, c.table(laneTimes(uint32(x.w))), noMod)
-		a.EI(x86.VPCMPD, L, 1, 1, x.at(x.offs[0]).Bcast(), 0, noMod)
-		if x.pair {
-			a.E(x86.VMOVDQU32, L, 1, 0, x.at(x.offs[1]), noMod)
-			a.EI(x86.VPCMPD, L, 1, 1, x.at(x.offs[1]).Bcast(), 0, x86.Masked(1))
+	if !either {
+		if c.canContiguous(x.v) {
+			x.allLanes(apart)
+			a.Jmp(next)
+		} else {
+			a.Jmp(apart)
 		}
-		a.X(x86.KORTESTW, x86.L128, 1, 0, x86.KR(1))
-		a.Jcc(x86.AE, apart)
-		x.first(x86.R8, x86.RAX, x.slow)
-		a.G(x86.LEA, 8, x86.RCX, x86.M(x86.R8, 16*x.w-1))
-		a.G(x86.MOV, 8, x86.RAX, x86.R(x86.R8))
-		x.pages()
-		x.move(true)
-		a.Jmp(next)
-	} else {
-		a.Jmp(apart)
 	}
-	// Some lanes.
-	if !all {
+	if !x.all {
 		a.Bind(partial)
 		a.GS(x86.TEST, 4, x86.R(x86.R14), x86.R14)
 		a.Jcc(x86.E, empty)
 		a.X(x86.KMOVWG, x86.L128, 1, 0, x86.R(x86.R14))
-		if c.canContiguous(v) {
-			// The offset that lane 0 would have, from the first active lane.
-			a.E(x86.VMOVDQU32, L, 0, 0, x.at(x.offs[0]), noMod)
-			a.E(x86.VPSUBD, L, 1, 0, c.table(laneTimes(uint32(x.w))), noMod)
-			a.E(x86.VPCOMPRESSD, L, 1, 0, x86.V(2), x86.Zeroed(1))
-			a.E(x86.VMOVDS, x86.L128, 2, 0, x86.R(x86.R8), noMod)
-			a.E(x86.VPBROADCASTD, L, 2, 0, x86.V(2), noMod)
-			a.EI(x86.VPCMPD, L, 2, 2, x86.V(1), 0, x86.Masked(1))
-			if x.pair {
-				a.E(x86.VMOVDQU32, L, 0, 0, x.at(x.offs[1]), noMod)
-				a.E(x86.VPCOMPRESSD, L, 0, 0, x86.V(1), x86.Zeroed(1))
-				a.E(x86.VMOVDS, x86.L128, 1, 0, x86.R(x86.RAX), noMod)
-				a.E(x86.VPBROADCASTD, L, 1, 0, x86.V(1), noMod)
-				a.EI(x86.VPCMPD, L, 2, 0, x86.V(1), 0, x86.Masked(2))
-			}
-			a.X(x86.KXORW, x86.L128, 2, 2, x86.KR(1))
-			a.X(x86.KORTESTW, x86.L128, 2, 0, x86.KR(2))
-			a.Jcc(x86.NE, single)
-			x.wrap(single, 16)
-			if x.pair {
-				a.GI8(x86.SHL, 8, x86.R(x86.RAX), 32)
-				a.Alu(x86.OR, 8, x86.R8, x86.R(x86.RAX))
-			}
-			a.Alu(x86.ADD, 8, x86.R8, x86.R(x86.R15))
-			// first and last byte of the active lanes
-			a.G(x86.TZCNT, 4, x86.RAX, x86.R(x86.R14))
-			a.G(x86.BSR, 4, x86.RCX, x86.R(x86.R14))
-			a.IMulI(4, x86.RAX, x86.R(x86.RAX), x.w)
-			a.IMulI(4, x86.RCX, x86.R(x86.RCX), x.w)
-			a.Alu(x86.ADD, 8, x86.RAX, x86.R(x86.R8))
-			a.G(x86.LEA, 8, x86.RCX, x86.MX(x86.R8, x86.RCX, 1, x.w-1))
-			x.pages()
-			x.move(false)
+		if c.canContiguous(x.v) {
+			x.someLanes(single)
 			a.Jmp(next)
+		} else {
+			a.Jmp(single)
 		}
-		a.Jmp(single)
 	}
 	a.Bind(apart)
 	if x.w == 16 {
@@ -322,25 +314,82 @@ func (c *compiler) global(id ir.ID, v *ir.Value) {
 		x.gather(next)
 	}
 	x.oneByOne()
-	if !all {
+	if x.all {
+		a.Bind(partial)
+		a.Bind(empty)
+	} else {
 		a.Jmp(next)
 		a.Bind(empty)
 		if !x.store {
 			a.E(x86.VPXORD, L, 0, 0, x86.V(0), noMod)
-			for _, k := range c.vals[id].comps {
+			for _, k := range x.data() {
 				a.E(x86.VMOVDQU32S, L, 0, 0, x.at(k), noMod)
 			}
 		}
-	} else {
-		a.Bind(partial)
-		a.Bind(empty)
 	}
 	a.Bind(next)
 	a.AluI(x86.ADD, 8, x86.R(rStrip), 64)
 	a.AluI(x86.ADD, 8, x86.R(rMask), 2)
 	a.AluI(x86.CMP, 4, x86.R(rStrip), int32(64*c.strips))
 	a.Jcc(x86.NE, top)
-	a.Bind(done)
+}
+
+// allLanes moves all lanes of the strip when they follow lane 0; else it goes to apart.
+func (x *access) allLanes(apart x86.Label) {
+	c, a := x.c, &x.c.a
+	const L = x86.L512
+	a.E(x86.VMOVDQU32, L, 0, 0, x.at(x.offs[0]), noMod)
+	a.E(x86.VPSUBD, L, 1, 0, c.table(laneTimes(uint32(x.w))), noMod)
+	a.EI(x86.VPCMPD, L, 1, 1, x.at(x.offs[0]).Bcast(), 0, noMod)
+	if x.pair {
+		a.E(x86.VMOVDQU32, L, 1, 0, x.at(x.offs[1]), noMod)
+		a.EI(x86.VPCMPD, L, 1, 1, x.at(x.offs[1]).Bcast(), 0, x86.Masked(1))
+	}
+	a.X(x86.KORTESTW, x86.L128, 1, 0, x86.KR(1))
+	a.Jcc(x86.AE, apart)
+	x.first(x86.R8, x86.RAX, x.slow)
+	a.G(x86.LEA, 8, x86.RCX, x86.M(x86.R8, 16*x.w-1))
+	a.G(x86.MOV, 8, x86.RAX, x86.R(x86.R8))
+	x.pages()
+	x.move(true)
+}
+
+// someLanes moves the lanes of k1 and R14 when they lie where those after one and the same lane 0 would; else it goes to single.
+func (x *access) someLanes(single x86.Label) {
+	c, a := x.c, &x.c.a
+	const L = x86.L512
+	// The offset that lane 0 would have, from the first active lane.
+	a.E(x86.VMOVDQU32, L, 0, 0, x.at(x.offs[0]), noMod)
+	a.E(x86.VPSUBD, L, 1, 0, c.table(laneTimes(uint32(x.w))), noMod)
+	a.E(x86.VPCOMPRESSD, L, 1, 0, x86.V(2), x86.Zeroed(1))
+	a.E(x86.VMOVDS, x86.L128, 2, 0, x86.R(x86.R8), noMod)
+	a.E(x86.VPBROADCASTD, L, 2, 0, x86.V(2), noMod)
+	a.EI(x86.VPCMPD, L, 2, 2, x86.V(1), 0, x86.Masked(1))
+	if x.pair {
+		a.E(x86.VMOVDQU32, L, 0, 0, x.at(x.offs[1]), noMod)
+		a.E(x86.VPCOMPRESSD, L, 0, 0, x86.V(1), x86.Zeroed(1))
+		a.E(x86.VMOVDS, x86.L128, 1, 0, x86.R(x86.RAX), noMod)
+		a.E(x86.VPBROADCASTD, L, 1, 0, x86.V(1), noMod)
+		a.EI(x86.VPCMPD, L, 2, 0, x86.V(1), 0, x86.Masked(2))
+	}
+	a.X(x86.KXORW, x86.L128, 2, 2, x86.KR(1))
+	a.X(x86.KORTESTW, x86.L128, 2, 0, x86.KR(2))
+	a.Jcc(x86.NE, single)
+	x.wrap(single, 16)
+	if x.pair {
+		a.GI8(x86.SHL, 8, x86.R(x86.RAX), 32)
+		a.Alu(x86.OR, 8, x86.R8, x86.R(x86.RAX))
+	}
+	a.Alu(x86.ADD, 8, x86.R8, x86.R(x86.R15))
+	// first and last byte of the active lanes
+	a.G(x86.TZCNT, 4, x86.RAX, x86.R(x86.R14))
+	a.G(x86.BSR, 4, x86.RCX, x86.R(x86.R14))
+	a.IMulI(4, x86.RAX, x86.R(x86.RAX), x.w)
+	a.IMulI(4, x86.RCX, x86.R(x86.RCX), x.w)
+	a.Alu(x86.ADD, 8, x86.RAX, x86.R(x86.R8))
+	a.G(x86.LEA, 8, x86.RCX, x86.MX(x86.R8, x86.RCX, 1, x.w-1))
+	x.pages()
+	x.move(false)
 }
 
 // first puts the address of the strip's lane 0 into d; the offset of a 32-bit one must not wrap inside the strip, or it goes to out.
@@ -396,7 +445,9 @@ func (x *access) whole(no x86.Label) {
 	}
 	a.Alu(x86.ADD, 8, x86.R8, x86.R(x86.R15))
 	there := a.NewLabel()
-	x.byRange(lanes*x.w, there)
+	if !x.shared {
+		x.byRange(lanes*x.w, there)
+	}
 	a.G(x86.LEA, 8, x86.RCX, x86.M(x86.R8, lanes*x.w-1))
 	a.G(x86.MOV, 8, x86.RAX, x86.R(x86.R8))
 	x.pages()

@@ -41,10 +41,7 @@ func (x *access) move(all bool) {
 	if !all {
 		z, m = x86.Zeroed(1), x86.Masked(1)
 	}
-	ks := c.vals[x.id].comps
-	if x.store {
-		ks = c.vals[x.v.Args[3]].comps
-	}
+	ks := x.data()
 	ld := func(r uint8, k int32) { a.E(x86.VMOVDQU32, L, r, 0, x.at(k), noMod) }
 	st := func(r uint8, k int32) { a.E(x86.VMOVDQU32S, L, r, 0, x.at(k), noMod) }
 	switch {
@@ -209,10 +206,7 @@ func (x *access) interleave4() {
 func (x *access) oneByOne() {
 	c, a := x.c, &x.c.a
 	const L = x86.L512
-	ks := c.vals[x.id].comps
-	if x.store {
-		ks = c.vals[x.v.Args[3]].comps
-	}
+	ks := x.data()
 	// 64-bit offsets
 	a.E(x86.VMOVDQU32, L, 1, 0, x.at(x.offs[0]), noMod)
 	if x.pair {

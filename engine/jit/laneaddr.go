@@ -40,6 +40,8 @@ func (c *compiler) lane32(r x86.Reg, id ir.ID, i int) {
 	}
 	m := &c.comps[k]
 	switch {
+	case m.arg > 0:
+		c.a.G(x86.MOV, 4, r, x86.MX(c.argument(m.arg), x86.RCX, 4, 0))
 	case m.kind != compZ:
 		c.a.G(x86.MOV, 4, r, c.memOf(k))
 	case m.home >= 0:
@@ -83,7 +85,12 @@ func (c *compiler) lanePair(r, t x86.Reg, id ir.ID, i int) {
 
 // outLane stores r as dword i of the result in lane RCX.
 func (c *compiler) outLane(id ir.ID, i int, r x86.Reg) {
-	c.a.GS(x86.MOVS, 4, x86.MX(rFrame, x86.RCX, 4, c.slot(c.vals[id].comps[i])), r)
+	k := c.vals[id].comps[i]
+	if m := &c.comps[k]; m.arg > 0 {
+		c.a.GS(x86.MOVS, 4, x86.MX(c.argument(m.arg), x86.RCX, 4, 0), r)
+		return
+	}
+	c.a.GS(x86.MOVS, 4, x86.MX(rFrame, x86.RCX, 4, c.slot(k)), r)
 }
 
 // clearOut zeroes the result in all lanes.
@@ -94,9 +101,11 @@ func (c *compiler) clearOut(id ir.ID) {
 		return
 	}
 	a.E(x86.VPXORD, x86.L512, 0, 0, x86.V(0), noMod)
+	x := access{c: c}
 	for _, k := range ks {
 		for q := range c.strips {
-			a.E(x86.VMOVDQU32S, x86.L512, 0, 0, x86.M(rFrame, c.slot(k)+int32(64*q)), noMod)
+			x.fixed = q + 1
+			a.E(x86.VMOVDQU32S, x86.L512, 0, 0, x.at(k), noMod)
 		}
 	}
 }
@@ -314,11 +323,20 @@ func (c *compiler) canLaneAccess(v *ir.Value) bool {
 
 // laneAccess is a load or store lane by lane.
 func (c *compiler) laneAccess(id ir.ID, v *ir.Value) {
-	a := &c.a
+	if c.canShare(id, v) {
+		c.share(id, v, true)
+		return
+	}
 	slow, done := c.coldHelper(id)
 	if c.canFlatLDS(id, v) {
 		c.flatLDS(id, v, done)
 	}
+	c.laneAccessAt(id, v, slow, done)
+}
+
+// laneAccessAt is a load or store lane by lane that leaves to the helper at slow, and ends at done.
+func (c *compiler) laneAccessAt(id ir.ID, v *ir.Value, slow, done x86.Label) {
+	a := &c.a
 	piece, pieces := int32(4), int32(v.Width)/4
 	if v.Width < 4 {
 		piece, pieces = int32(v.Width), 1

@@ -37,7 +37,8 @@ const (
 	frameBelowHi = 576
 	frameTmp     = 832  // scratch of one wave operation: 768 bytes
 	frameBases   = 1600 // SH_MEM_BASES, and 1 above it when the wave has an environment to ask
-	frameAVX2    = 1664 // state of package avx2, where that is used; then values
+	frameArgs    = 1608 // what a routine is told: 8 quadwords
+	frameAVX2    = 1728 // state of package avx2, where that is used; then values
 )
 
 // Reasons in RAX when code returns to Go.

@@ -94,7 +94,7 @@ func memFormFunc(seed uint64) *ir.Func {
 			if r.IntN(8) == 0 {
 				size *= 4 // some lanes fault
 			}
-			v := ir.Value{Width: []uint8{1, 2, 4, 4, 4, 8}[r.IntN(6)], Space: ir.Global, Imm: imm, Sign: r.IntN(2) == 0}
+			v := ir.Value{Width: []uint8{1, 2, 4, 4, 4, 8, 12, 16}[r.IntN(8)], Space: ir.Global, Imm: imm, Sign: r.IntN(2) == 0}
 			off, bs := random(size, int(v.Width)), base
 			switch r.IntN(3) {
 			case 0:
@@ -104,17 +104,25 @@ func memFormFunc(seed uint64) *ir.Func {
 			}
 			v.Args = []ir.ID{bs, off, m}
 			v.Type = ir.V32
-			if v.Width == 8 {
+			switch {
+			case v.Width == 8:
 				v.Type = ir.V64
 				data = one(ir.OpPair, ir.V64, g.pick(ir.V32), g.pick(ir.V32))
-			} else {
+			case v.Width > 8:
+				v.Type, v.N = ir.T, v.Width/4
+				var xs []ir.ID
+				for range v.N {
+					xs = append(xs, g.pick(ir.V32))
+				}
+				data = g.add(ir.Value{Op: ir.OpTuple, Type: ir.T, N: v.N, Args: xs})
+			default:
 				data = g.pick(ir.V32)
 			}
 			if r.IntN(2) == 0 {
 				v.Op = ir.OpLoad
 				keep(v)
 			} else {
-				v.Op, v.Type, v.Args = ir.OpStore, ir.Void, append(v.Args, data)
+				v.Op, v.Type, v.N, v.Args = ir.OpStore, ir.Void, 0, append(v.Args, data)
 				g.add(v)
 			}
 		}
