@@ -72,11 +72,12 @@ type ItemSeries struct {
 
 // CrewRunner is a Worker that changes from one wave of a work-group to the next by itself. It is used between Hold and Release.
 type CrewRunner interface {
-	// RunCrew runs the waves, all of which can go on, as Run does, from the first on: one that arrives at s_barrier gives way to the next,
-	// and when all have arrived they go on behind it. That ends when a wave leaves for another reason: RunCrew returns its index and
-	// the exit, and a bit for each wave that has arrived, whose exit is ExitBarrier. The index is -1, and nothing has happened, when the
-	// waves cannot be run together. Every wave has fuel of its own.
-	RunCrew(ws []wave.Wave) (i int, exit ir.Exit, arrived uint64)
+	// RunCrew runs the waves, all of which can go on, as Run does, from the first on, or from the last when down says so: one that arrives at
+	// s_barrier gives way to the next, and when all have arrived they go on behind it, from the last on. That ends when a wave
+	// leaves for another reason: RunCrew returns its index and the exit, a bit for each wave that has arrived, whose exit is ExitBarrier,
+	// and whether they passed a barrier. The index is -1, and nothing has happened, when the waves cannot be run together.
+	// Every wave has fuel of its own.
+	RunCrew(ws []wave.Wave, down bool) (i int, exit ir.Exit, arrived uint64, passed bool)
 }
 
 // Stats counts what an Engine did.

@@ -40,6 +40,7 @@ func (g *group) settle(n int) {
 		return
 	}
 	b.arrived = 0
+	g.passed = true
 	for i := range g.n {
 		switch {
 		case g.states[i] == waveEnded:

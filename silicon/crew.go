@@ -25,10 +25,11 @@ func (g *group) together(e engine.Worker, h *hold) (yields bool) {
 		ws[i].Fuel = fuel
 	}
 	h.take(ws[0].Space)
-	i, x, arrived := c.RunCrew(ws)
+	i, x, arrived, passed := c.RunCrew(ws, g.down)
 	if i < 0 {
 		return false
 	}
+	g.down = g.down || passed
 	if x != ir.ExitEndPgm && x != ir.ExitBarrier || halted(&ws[i]) {
 		h.drop()
 	}

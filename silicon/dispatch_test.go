@@ -2,6 +2,7 @@ package silicon
 
 import (
 	"errors"
+	"fmt"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -407,5 +408,31 @@ func TestVGPRsOfOthers(t *testing.T) {
 			}
 			return ir.ExitEndPgm
 		})
+	}
+}
+
+// Waves begin with the first, and go on behind a barrier with the last.
+func TestOrderOfWavesBehindBarriers(t *testing.T) {
+	r := newRig(t, "mi210", 1)
+	q := r.queue(0)
+	var order []int
+	seen := map[int]int{}
+	k := r.kernel(desc(64), func(w *wave.Wave) ir.Exit {
+		order = append(order, w.Index)
+		seen[w.Index]++
+		switch n := seen[w.Index]; {
+		case n == 2 && w.Index == 2: // comes later than the others, so the third barrier completes in the middle of a pass
+			return ir.ExitFuel
+		case n < 4 || n == 4 && w.Index == 2:
+			return ir.ExitBarrier
+		}
+		return ir.ExitEndPgm
+	})
+	sva, s := r.signal(1, 5)
+	q.put(aql.Raw(dispatchPacket(k, [3]uint32{256, 1, 1}, [3]uint32{256, 1, 1}, sva)))
+	q.ring()
+	r.wait(s)
+	if got, want := fmt.Sprint(order), "[0 1 2 3 3 2 1 0 2 3 2 1 0 3 2 1 0]"; got != want {
+		t.Errorf("waves ran in the order %s, want %s", got, want)
 	}
 }

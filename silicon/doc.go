@@ -34,6 +34,22 @@
 // given their turn away, so residency grows up to the chip's true limits when work-groups wait for each other, and stays small
 // when they do not.
 //
+// # Order of waves
+//
+// The chip promises nothing about which wave of a work-group goes first. What it does by habit: waves start in the order of their numbers, all of
+// those that wait at a barrier go on within a few cycles of each other, and each soon waits for something, memory most of all, while
+// the others take their steps. So a wave that reads the LDS right behind a barrier has read it long before another, which fetches from memory
+// what it then writes there, gets to its write. Programs rest on that without knowing it; RCCL's kernels do, whose first wave fetches
+// the description of the next collective over the one that the others still look at (examples/worklist.hip has that shape).
+//
+// A worker that runs one wave after the other cannot keep that habit, for it has no cycles, but it can choose whom it favours. Such a writer is nearly
+// always the first wave: "if (threadIdx.x < n)" makes it so. So waves start from the first on, and behind every barrier they go on from the last one, the
+// first wave last, whoever completed the barrier, in all engines. Compiled code may choose another order where no wave can tell, that is where no
+// memory is both read and written before the next barrier; SGEMM is a tenth faster so (engine/jit, crew.go). To stop each wave at its first
+// access to memory, and let the others pass, would be nearer to the chip and cost a change of waves in every phase of every kernel.
+//
+// fidelity: approximate wave-order: behind a barrier waves run from the last to the first, each to its next wait; the chip runs them side by side
+//
 // Lock order, outermost first: Device.mu (queue table), queue.mu (one queue's state machine), vm.guard (read: one memory
 // access; write: TLB flush), Device.cuMu (CU occupancy, list of dispatches), leaf locks (IH ring, pools, mem.Space.mu). No
 // lock is held while a wave runs or while a goroutine waits for an event, but queue.mu while a packet is carried out.

@@ -46,7 +46,8 @@ type group struct {
 	states  []waveState
 	n       int    // waves of this group
 	live    int    // not ended
-	down    bool   // the last wave goes first: its registers are still near
+	down    bool   // a barrier has completed: the last wave goes first
+	passed  bool   // one has in this pass over the waves
 	pages   bool   // some wave waits for a page
 	flushes uint64 // of the VMID when the turn began
 
@@ -131,6 +132,7 @@ func (g *group) once(e engine.Worker, h *hold) outcome {
 	if g.fresh {
 		clear(g.untold)
 		clear(g.waits)
+		g.down = false
 		g.launch()
 		g.fresh = false
 	}
@@ -139,8 +141,12 @@ func (g *group) once(e engine.Worker, h *hold) outcome {
 		yields := false
 		g.flushes = k.vm.flushes.Load()
 		g.released()
+		g.passed = false
 		yields = g.together(e, h)
 		for i := range g.n {
+			if g.passed {
+				break // all that waited for the barrier go on, from the last wave on
+			}
 			if g.down {
 				i = g.n - 1 - i
 			}
@@ -156,7 +162,7 @@ func (g *group) once(e engine.Worker, h *hold) outcome {
 			}
 			yields = g.exit(e, i, x) || yields
 		}
-		g.down = !g.down
+		g.down = g.down || g.passed
 		if g.live == 0 {
 			return groupFinished
 		}

@@ -11,14 +11,16 @@ import (
 
 // Waves of a work-group in one call (engine.CrewRunner). Their state blocks form a list. A wave that comes to s_barrier in compiled code
 // leaves a mark, the number of the barrier's turn, and the address of the code behind it, and the code goes on with the next wave of
-// the list; the last one to arrive begins a new turn and goes on itself. Turns go forward and backward by turns: the waves' registers
-// are more than the first cache holds, and so the latest are the first to be used again. All run one Program, so they share the frame: nothing
+// the list. When the last one has arrived a new turn begins, with the list's last wave (package silicon says why) and backward. But where the order cannot
+// show (phase.go) the one that arrived last goes on itself, and the others in the order that is the other way round: the waves' registers are more than
+// the first cache holds, and so the latest are the first to be used again, which gives an SGEMM a tenth. All run one Program, so they share the frame: nothing
 // in it outlives a block. A wave that leaves for another reason, or whose fuel is out, ends the call, so none can keep the others from running.
 
 // Fields of wave.Header.Spare, which are the engine's.
 const (
 	crewNext   = iota // state block of the next wave; 0: the wave is run alone
 	crewBack          // of the one before
+	crewTop           // of the last wave, which is the first behind a barrier
 	crewTurn          // turn of the barrier that the wave has arrived at
 	crewResume        // host address where the wave goes on
 	crewSize          // waves of the crew
@@ -27,6 +29,9 @@ const (
 
 // maxCrew is the most waves of a crew.
 const maxCrew = 64
+
+// crewDown is frameWay for the order from the last wave to the first.
+const crewDown = 8 * (crewBack - crewNext)
 
 func offSpare(n int) int32 { return int32(unsafe.Offsetof(wave.Header{}.Spare)) + int32(8*n) }
 
@@ -54,21 +59,40 @@ func (c *compiler) crewBarrier(t *ir.Term) {
 	a.Jcc(x86.E, alone)
 	a.TestI(4, x86.M(rState, offS+4*isa.SRegSTATUS), statusHalt)
 	a.Jcc(x86.NE, alone)
-	a.AluI(x86.SUB, 4, x86.M(rFrame, frameLeft), 1)
-	a.Jcc(x86.E, last)
 	a.LeaL(x86.RAX, c.labels[at], 0)
 	a.GS(x86.MOVS, 8, x86.M(rState, offSpare(crewResume)), x86.RAX)
+	ordered := ordered(c.f, at)
+	if ordered {
+		a.MovMI(4, x86.M(rFrame, frameOrder), 1)
+	}
+	a.AluI(x86.SUB, 4, x86.M(rFrame, frameLeft), 1)
+	a.Jcc(x86.E, last)
 	a.G(x86.MOV, 8, x86.RAX, x86.M(rFrame, frameTurn))
 	a.GS(x86.MOVS, 8, x86.M(rState, offSpare(crewTurn)), x86.RAX)
-	a.G(x86.MOV, 8, rState, x86.R(x86.RDX))
-	a.GS(x86.MOVS, 8, x86.M(rFrame, frameWave), rState)
-	a.G(x86.MOV, 8, x86.RAX, x86.M(rState, offSpare(crewResume)))
-	a.JmpR(x86.R(x86.RAX))
+	c.crewSwitch(x86.R(x86.RDX))
 	a.Bind(last)
 	a.G(x86.MOV, 8, x86.RAX, x86.M(rState, offSpare(crewSize)))
 	a.GS(x86.MOVS, 4, x86.M(rFrame, frameLeft), x86.RAX)
 	a.AluI(x86.ADD, 8, x86.M(rFrame, frameTurn), 1)
-	a.AluI(x86.XOR, 4, x86.M(rFrame, frameWay), 8)
-	a.Jmp(c.labels[at])
+	if !ordered {
+		down := a.NewLabel()
+		a.AluI(x86.CMP, 4, x86.M(rFrame, frameOrder), 0) // others may have come to another barrier
+		a.Jcc(x86.NE, down)
+		a.AluI(x86.XOR, 4, x86.M(rFrame, frameWay), crewDown)
+		a.Jmp(c.labels[at])
+		a.Bind(down)
+	}
+	a.MovMI(4, x86.M(rFrame, frameOrder), 0)
+	a.MovMI(4, x86.M(rFrame, frameWay), crewDown)
+	c.crewSwitch(x86.M(rState, offSpare(crewTop)))
 	a.Bind(alone)
+}
+
+// crewSwitch emits the change to the wave whose state block is at to.
+func (c *compiler) crewSwitch(to x86.RM) {
+	a := &c.a
+	a.G(x86.MOV, 8, rState, to)
+	a.GS(x86.MOVS, 8, x86.M(rFrame, frameWave), rState)
+	a.G(x86.MOV, 8, x86.RAX, x86.M(rState, offSpare(crewResume)))
+	a.JmpR(x86.R(x86.RAX))
 }

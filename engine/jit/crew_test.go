@@ -136,6 +136,7 @@ func crewRun(t testing.TB, e engine.Engine, seed uint64, f *ir.Func) (seen [][]b
 			over[i], left[i] = true, x
 		}
 	}
+	down := r.IntN(2) == 0
 	for turn := 0; count(over) < n && turn < 10000; turn++ {
 		if c, ok := k.(engine.CrewRunner); ok && count(over)+count(waiting) == 0 {
 			for i := range ws {
@@ -143,7 +144,8 @@ func crewRun(t testing.TB, e engine.Engine, seed uint64, f *ir.Func) (seen [][]b
 			}
 			h := k.(engine.Holder)
 			h.Hold(ms)
-			i, x, arrived := c.RunCrew(ws)
+			i, x, arrived, passed := c.RunCrew(ws, down)
+			down = down || passed
 			h.Release()
 			if i >= 0 {
 				together++

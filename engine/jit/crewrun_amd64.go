@@ -26,10 +26,14 @@ func (k *Worker) known(w *wave.Wave) *recent {
 }
 
 // RunCrew implements engine.CrewRunner.
-func (k *Worker) RunCrew(ws []wave.Wave) (i int, exit ir.Exit, arrived uint64) {
-	first := k.known(&ws[0])
-	if first == nil || first.ip.barriers == 0 || k.held != ws[0].Space || len(ws) > maxCrew {
-		return -1, 0, 0
+func (k *Worker) RunCrew(ws []wave.Wave, down bool) (i int, exit ir.Exit, arrived uint64, passed bool) {
+	w, way := &ws[0], uint32(0)
+	if down {
+		w, way = &ws[len(ws)-1], crewDown
+	}
+	first := k.known(w)
+	if first == nil || first.ip.barriers == 0 || k.held != w.Space || len(ws) > maxCrew {
+		return -1, 0, 0, false
 	}
 	base, block := first.ip, first.block
 	ip, t := k.pick(base)
@@ -37,7 +41,7 @@ func (k *Worker) RunCrew(ws []wave.Wave) (i int, exit ir.Exit, arrived uint64) {
 		w := &ws[n]
 		x := k.known(w)
 		if x == nil || x.ip != base {
-			return -1, 0, 0
+			return -1, 0, 0, false
 		}
 		w.Spare[crewResume] = uint64(ip.code.Addr() + uintptr(ip.Entry[x.block]))
 	}
@@ -45,13 +49,14 @@ func (k *Worker) RunCrew(ws []wave.Wave) (i int, exit ir.Exit, arrived uint64) {
 		k.tlb.Sync()
 	}
 	if err := k.m.needFrame(ip.Frame); err != nil {
-		return -1, 0, 0
+		return -1, 0, 0, false
 	}
 	frame := unsafe.Pointer(&k.m.frame[0])
 	turn := (*uint64)(unsafe.Add(frame, frameTurn))
 	*turn = 1
 	*(*uint32)(unsafe.Add(frame, frameLeft)) = uint32(len(ws))
-	*(*uint32)(unsafe.Add(frame, frameWay)) = 0
+	*(*uint32)(unsafe.Add(frame, frameWay)) = way
+	*(*uint32)(unsafe.Add(frame, frameOrder)) = 0
 	slice := max(sliceFuel/int64(len(ws)), 1000)
 	if t != nil && t.going() {
 		slice = trialFuel
@@ -63,19 +68,20 @@ func (k *Worker) RunCrew(ws []wave.Wave) (i int, exit ir.Exit, arrived uint64) {
 		next, back := &ws[(n+1)%len(ws)], &ws[(n+len(ws)-1)%len(ws)]
 		w.TLB = tlb
 		w.Spare[crewNext], w.Spare[crewBack] = uint64(uintptr(next.Base)), uint64(uintptr(back.Base))
+		w.Spare[crewTop] = uint64(uintptr(ws[len(ws)-1].Base))
 		w.Spare[crewTurn], w.Spare[crewSize] = 0, uint64(len(ws))
 		w.Spare[crewIndex] = uint64(n)
 		k.crewStart[n] = w.Fuel
 		left[n] = w.Fuel - min(w.Fuel, slice)
 		w.Fuel -= left[n]
 	}
-	w := &ws[0]
 	k.m.crew = ws
 	defer func() {
 		if r := recover(); r != nil {
 			exit = ir.ExitIllegal
 			w.Illegal = fmt.Sprintf("jit: internal error at %#x: %v\n%s", w.PC, r, debug.Stack())
 		}
+		passed = *turn > 1
 		used := int64(0)
 		k.m.crew = nil
 		for n := range ws {

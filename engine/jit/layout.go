@@ -22,7 +22,7 @@ const (
 // The frame, which RSI points to: what code and Go tell each other, tables, then values.
 const (
 	frameOp      = 0  // helper operation (ir.ID), or block reached for an exit
-	frameWay     = 4  // 8 while a crew goes through its list backward, else 0
+	frameWay     = 4  // crewDown while a crew goes through its list backward, else 0
 	frameResume  = 8  // where code goes on after a helper
 	frameShared  = 16 // high halves of the flat addresses that reach LDS and scratch; a number no address has when there are none
 	framePrivate = 24
@@ -38,6 +38,7 @@ const (
 	frameTmp     = 832  // scratch of one wave operation: 768 bytes
 	frameBases   = 1600 // SH_MEM_BASES, and 1 above it when the wave has an environment to ask
 	frameArgs    = 1608 // what a routine is told: 8 quadwords
+	frameOrder   = 1672 // 1 when a wave of the crew has arrived at a barrier behind which the order of waves can show
 	frameAVX2    = 1728 // state of package avx2, where that is used; then values
 )
 
