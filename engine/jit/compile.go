@@ -119,6 +119,7 @@ type compiler struct {
 	n      int         // values of f; IDs from here on are the compiler's own, of the current block
 	over   []*ir.Value // by ID: values, or changed copies of them
 	code   []ir.ID     // of the current block, with the compiler's own
+	gets   []ir.ID     // those of code that read registers
 	zero   ir.ID       // constant 0, or NoID
 	writes lastWrites
 	arena
@@ -312,11 +313,6 @@ func (c *compiler) block(b *ir.Block) {
 	c.b = b
 	c.over, c.code, c.zero = c.over[:c.n], c.code[:0], ir.NoID
 	c.vals = c.vals[:c.n]
-	for _, id := range b.Code {
-		if v := c.v(id); v.Op == ir.OpVGet || v.Op == ir.OpVSet {
-			c.p.regs.Use(int(v.Imm))
-		}
-	}
 	c.comps, c.slab, c.segs = c.comps[:0], c.slab[:0], c.segs[:0]
 	c.frame = c.frameStart()
 	c.free, c.freeG = c.free[:0], c.freeG[:0]

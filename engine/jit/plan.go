@@ -136,14 +136,22 @@ func (p *planner) forms(id ir.ID, cl class) *ir.Value {
 
 func (c *compiler) plan() {
 	b := c.b
-	// Dead values first: uses from the end backwards.
+	carries, bits := false, false
 	for _, id := range b.Code {
 		c.vals[id] = value{}
+		switch v := c.v(id); v.Op {
+		case ir.OpVGet, ir.OpVSet:
+			c.p.regs.Use(int(v.Imm))
+		case ir.OpCarryAdd:
+			carries = true
+		case ir.OpMToV:
+			bits = true
+		}
 	}
-	c.simplify()
-	for _, id := range b.Code {
-		c.vals[id].uses = 0
+	if carries || bits {
+		c.simplify(carries)
 	}
+	// Dead values first: uses from the end backwards.
 	c.useTerm(func(id ir.ID) { c.vals[id].uses++ })
 	c.writes.c = c
 	c.writes.reset()
@@ -167,6 +175,7 @@ func (c *compiler) plan() {
 	c.findScopes()
 	p := &c.pl
 	p.c, p.scalar, p.vector = c, p.scalar[:0], p.vector[:0]
+	c.gets = c.gets[:0]
 	p.turn++ // of the last block's nothing counts
 	p.load, p.store, p.env, p.envSet = false, false, 0, false
 	for _, id := range b.Code {
@@ -202,6 +211,21 @@ func (c *compiler) regs(v *ir.Value) (lo, hi uint64) {
 	return 0, 0
 }
 
+// argTypes tells whether v has arguments that differ from lane to lane, and such of 64 bits.
+func (c *compiler) argTypes(v *ir.Value) (vec, wide bool) {
+	for _, a := range v.Args {
+		if a != ir.NoID {
+			switch c.v(a).Type {
+			case ir.V64:
+				vec, wide = true, true
+			case ir.V32, ir.T:
+				vec = true
+			}
+		}
+	}
+	return vec, wide
+}
+
 func (p *planner) dependsOnVector(v *ir.Value) bool {
 	for _, a := range v.Args {
 		if a != ir.NoID && p.c.vals[a].pending == p.turn {
@@ -224,13 +248,23 @@ func (p *planner) written(v *ir.Value) bool {
 
 func (p *planner) add(id ir.ID) {
 	c := p.c
-	p.spread(id)
-	cl := c.classify(c.v(id))
+	v := c.v(id)
+	if spreads[v.Op] {
+		p.spread(id)
+		v = c.v(id)
+	}
+	vec, wide := c.argTypes(v)
+	cl := c.classWith(v, vec)
 	if c.isForeign(id) {
 		cl = classWave
 	}
-	v := p.forms(id, cl)
+	if wide || v.Type == ir.V64 {
+		v = p.forms(id, cl)
+	}
 	c.code = append(c.code, id)
+	if isGet(v.Op) {
+		c.gets = append(c.gets, id)
+	}
 	if cl == classVector && v.Type == ir.M || v.Op == ir.OpMSet {
 		// Mask logic is done where its operands are.
 		vec := cl == classVector
@@ -326,10 +360,33 @@ func (c *compiler) newComp(id ir.ID, kind compKind, wide bool) int32 {
 	return int32(len(c.comps) - 1)
 }
 
+// ofOthers are the operations whose results may have components of other values, or none.
+var ofOthers = [256]bool{ir.OpConst: true, ir.OpUndef: true, ir.OpPC: true, ir.OpLaneID: true, ir.OpSplat: true, ir.OpElem: true, ir.OpTuple: true,
+	ir.OpPair: true, ir.OpLo: true, ir.OpHi: true, ir.OpZext64: true, ir.OpSext64: true, ir.OpFNeg: true, ir.OpFAbs: true}
+
 // components makes the component list of a value.
 func (c *compiler) components(id ir.ID) []int32 {
 	v := c.v(id)
 	start := len(c.slab)
+	if !ofOthers[v.Op] { // most
+		one := int32(-1)
+		switch v.Type {
+		case ir.V32:
+			one = c.newComp(id, compZ, false)
+		case ir.M:
+			one = c.newComp(id, compK, false)
+		case ir.S1, ir.S32:
+			one = c.newComp(id, compG, false)
+		case ir.S64:
+			one = c.newComp(id, compG, true)
+		case ir.Void:
+			return nil
+		}
+		if one >= 0 {
+			c.slab = append(c.slab, one)
+			return c.slab[start:len(c.slab):len(c.slab)]
+		}
+	}
 	add := func(k ...int32) { c.slab = append(c.slab, k...) }
 	// half is component i of a per-lane value in halves, or of a constant or uniform one that stands for it.
 	half := func(a ir.ID, i int) int32 {
@@ -385,9 +442,7 @@ func (c *compiler) components(id ir.ID) []int32 {
 		add(c.newComp(id, compZ, w), c.newComp(id, compZ, w))
 	case v.Type == ir.V32:
 		add(c.newComp(id, compZ, false))
-	case v.Type == ir.M:
-		add(c.newComp(id, compK, false))
-	case v.Type == ir.S1 || v.Type == ir.S32:
+	case v.Type == ir.S32:
 		add(c.newComp(id, compG, false))
 	case v.Type == ir.S64:
 		add(c.newComp(id, compG, true))
@@ -464,11 +519,8 @@ func (c *compiler) layout() {
 	for i := range c.comps {
 		c.comps[i].last = int32(last[i] >> 32)
 	}
-	for _, id := range c.code {
+	for _, id := range c.gets {
 		v := c.v(id)
-		if !isGet(v.Op) {
-			continue
-		}
 		m := &c.comps[c.vals[id].comps[0]]
 		if v.Op == ir.OpVGet {
 			m.home = offV + int32(v.Imm)*int32(c.lanes)*4

@@ -6,18 +6,20 @@ import (
 )
 
 // simplify replaces operations of the block by cheaper ones of the compiler's own: the carry of an addition whose sum is
-// there is a comparison, and the addition of a mask's bits is a masked one.
-func (c *compiler) simplify() {
-	carries := false
+// there is a comparison, and the addition of a mask's bits is a masked one. carries says that the block has carries.
+func (c *compiler) simplify(carries bool) {
 	for _, id := range c.b.Code {
-		v := c.v(id)
-		carries = carries || v.Op == ir.OpCarryAdd
-		for _, a := range v.Args {
+		for _, a := range c.v(id).Args {
 			if a != ir.NoID {
 				c.vals[a].uses++
 			}
 		}
 	}
+	defer func() {
+		for _, id := range c.b.Code {
+			c.vals[id].uses = 0
+		}
+	}()
 	for _, id := range c.b.Code {
 		v := c.v(id)
 		switch v.Op {

@@ -9,6 +9,12 @@ import (
 
 // classify says where an operation is done.
 func (c *compiler) classify(v *ir.Value) class {
+	vec, _ := c.argTypes(v)
+	return c.classWith(v, vec)
+}
+
+// classWith is classify; vec says that v has arguments that differ from lane to lane.
+func (c *compiler) classWith(v *ir.Value, vec bool) class {
 	switch v.Op {
 	case opAddK, opSubK:
 		return classVector
@@ -23,17 +29,12 @@ func (c *compiler) classify(v *ir.Value) class {
 	case ir.OpMSet:
 		return classScalar // add decides
 	}
-	uniform := v.Type.Uniform() || v.Type == ir.Void
+	uniform := (v.Type.Uniform() || v.Type == ir.Void) && !vec
 	if v.Type == ir.M {
 		if v.Op == ir.OpMGet || v.Op == ir.OpSToM {
 			return classScalar
 		}
 		uniform = false
-	}
-	for _, a := range v.Args {
-		if a != ir.NoID && isVec(c.v(a).Type) {
-			uniform = false
-		}
 	}
 	switch {
 	case v.Op.Memory():
