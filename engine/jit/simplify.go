@@ -23,6 +23,10 @@ func (c *compiler) simplify(carries bool) {
 	for _, id := range c.b.Code {
 		v := c.v(id)
 		switch v.Op {
+		case ir.OpLoad, ir.OpStore:
+			if v.Space == ir.LDS {
+				c.foldOffset(id, v)
+			}
 		case ir.OpAdd, ir.OpSub:
 			if v.Type != ir.V32 {
 				continue
@@ -66,6 +70,34 @@ func (c *compiler) simplify(carries bool) {
 			c.over[id] = c.newValue(ir.Value{Op: ir.OpICmp, Type: ir.M, Pred: ir.ULT, Args: c.ids(s, x), PC: v.PC})
 		}
 	}
+}
+
+// foldOffset makes a constant that is added to an LDS address part of the access's offset. Both sums wrap at 32 bits. So accesses for which
+// the offset had no room have the same address as others.
+func (c *compiler) foldOffset(id ir.ID, v *ir.Value) {
+	if v.Args[0] != ir.NoID || v.Args[1] == ir.NoID || v.Imm&ir.OffSigned != 0 {
+		return
+	}
+	imm, x := uint32(v.Imm), v.Args[1]
+	for c.v(x).Op == ir.OpAdd && c.v(x).Type == ir.V32 {
+		y, k := c.v(x).Args[0], c.v(x).Args[1]
+		n, ok := c.isConst(k)
+		if !ok {
+			y, k = k, y
+			n, ok = c.isConst(k)
+		}
+		if !ok || c.v(y).Type != ir.V32 {
+			break
+		}
+		x, imm = y, imm+uint32(n)
+	}
+	if x == v.Args[1] || int32(imm) < 0 {
+		return
+	}
+	w := c.newValue(*v)
+	w.Args, w.Imm = c.ids(v.Args...), uint64(imm)
+	w.Args[1] = x
+	c.over[id] = w
 }
 
 // lastWrites remembers, on the way from the end of a block to its start, which registers are written again before anybody
