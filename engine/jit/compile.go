@@ -28,6 +28,7 @@ type Program struct {
 	regs     wave.Registers // that it uses
 	loops    int            // blocks that run strip after strip
 	windows  int            // accesses that have one
+	tiled    int            // versions of regions for how their loads lie
 	barriers int            // where waves of a crew change
 	*Stream                 // of a stream
 	// slots tells where each value lives that a helper operation reads or writes.

@@ -521,7 +521,7 @@ func (c *compiler) divFmas(id ir.ID, v *ir.Value) {
 		a.AluI(x86.CMP, c.lanes/8, c.memOf(c.vals[v.Args[3]].comps[0]), 0)
 		a.Jcc(x86.NE, slow)
 	}
-	c.region([]ir.ID{id}, ir.NoID)
+	c.region([]ir.ID{id}, ir.NoID, nil)
 	a.Bind(done)
 }
 

@@ -277,7 +277,31 @@ func (g *gpu) launch(name string, grid, block [2]int, arg []byte) {
 					}
 				}
 			}
-			for live, down := nw, false; live > 0; down = !down {
+			live := nw
+			if c, ok := g.k.(engine.CrewRunner); ok {
+				for i := range waves {
+					waves[i].Fuel = 1 << 30
+				}
+				i, x, arrived := c.RunCrew(waves)
+				for j := range waves {
+					if arrived>>j&1 != 0 {
+						state[j] = 1
+					}
+				}
+				if i >= 0 {
+					switch x {
+					case ir.ExitEndPgm:
+						state[i] = 2
+						live--
+					case ir.ExitBarrier:
+						state[i] = 1
+					case ir.ExitFuel:
+					default:
+						g.t.Fatalf("%s: wave %d of group %d,%d left at %#x: %s %s %v", name, i, gx, gy, waves[i].PC-codeVA, x, waves[i].Illegal, waves[i].Fault)
+					}
+				}
+			}
+			for down := false; live > 0; down = !down {
 				at := 0
 				for i := range waves {
 					if down {

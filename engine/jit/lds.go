@@ -106,7 +106,7 @@ const keepMost = 12 << 10
 // findClasses lists the addresses of the region's LDS loads.
 func (r *region) findClasses() {
 	c := r.c
-	r.classes, r.kept = r.classes[:0], 0
+	r.classes, r.keeping = r.classes[:0], 0
 	for _, id := range r.ops {
 		v := c.v(id)
 		if v.Op != ir.OpLoad {
@@ -126,10 +126,10 @@ func (r *region) findClasses() {
 			if x.first < 0 {
 				x.first = c.frameLines(128)
 			}
-			r.kept += 16 * int32(v.Width)
+			r.keeping += 16 * int32(v.Width)
 		}
 	}
-	if r.kept > keepMost {
+	if r.keeping > keepMost {
 		for i := range r.classes {
 			r.classes[i].first = -1
 		}
@@ -224,6 +224,10 @@ func (c *compiler) ldsLoad(id ir.ID, v *ir.Value, u int) {
 	r, a := &c.r, &c.a
 	const L = x86.L512
 	const lds = x86.RDX
+	if len(r.tiles) > 0 {
+		r.tileLoad(id, v, u)
+		return
+	}
 	addr := r.zin(v.Args[1], 0, u, 4)
 	mask := r.kin(v.Args[2], u, true)
 	x := r.class(v)
@@ -273,30 +277,7 @@ func (c *compiler) ldsLoad(id ir.ID, v *ir.Value, u int) {
 	}
 	a.AluI(x86.CMP, 4, x86.R(x86.RAX), int32(c.ldsStride(v)))
 	a.Jcc(x86.NE, gather)
-	p := func(i int) x86.RM { return x86.M(lds, imm+64*int32(i)) }
-	switch {
-	case n == 1:
-		a.E(x86.VMOVDQU32, L, uint8(d[0]), 0, p(0), noMod)
-	case n == 2:
-		a.E(x86.VMOVDQU32, L, uint8(t), 0, p(0), noMod)
-		a.E(x86.VMOVDQU32, L, uint8(d[0]), 0, r.table(tabLo), noMod)
-		a.E(x86.VMOVDQU32, L, uint8(d[1]), 0, r.table(tabHi), noMod)
-		a.E(x86.VPERMI2D, L, uint8(d[0]), uint8(t), p(1), noMod)
-		a.E(x86.VPERMI2D, L, uint8(d[1]), uint8(t), p(1), noMod)
-	case n == 3:
-		// Dword i of lane l is dword 3l+i of three vectors.
-		for i := range 3 {
-			a.E(x86.VMOVDQU32, L, uint8(d[i]), 0, r.table(tabThird[i][0]), noMod)
-			a.E(x86.VMOVDQU32, L, uint8(t), 0, p(0), noMod)
-			a.E(x86.VPERMI2D, L, uint8(d[i]), uint8(t), p(1), noMod)
-			a.MovI(x86.RAX, uint64(thirdMask[i]))
-			a.X(x86.KMOVWG, x86.L128, uint8(kk), 0, x86.R(x86.RAX))
-			a.E(x86.VMOVDQU32, L, uint8(t), 0, r.table(tabThird[i][1]), noMod)
-			a.E(x86.VPERMD, L, uint8(d[i]), uint8(t), p(2), x86.Masked(kk))
-		}
-	default:
-		r.transpose4(d, q, p)
-	}
+	r.unzip(d, t, q, kk, func(i int) x86.RM { return x86.M(lds, imm+64*int32(i)) })
 	if kept >= 0 {
 		a.GS(x86.TEST, 4, x86.R(rStrip), rStrip)
 		a.Jcc(x86.NE, done)
@@ -320,6 +301,36 @@ func (c *compiler) ldsLoad(id ir.ID, v *ir.Value, u int) {
 		}
 		a.Jmp(done)
 	})
+}
+
+// unzip loads consecutive elements of as many dwords as there are in d, and takes them apart; t, q (for four) and k are temporaries. It
+// uses RAX.
+func (r *region) unzip(d []x86.Vec, t x86.Vec, q [4]x86.Vec, k x86.K, p func(int) x86.RM) {
+	a := &r.c.a
+	const L = x86.L512
+	switch len(d) {
+	case 1:
+		a.E(x86.VMOVDQU32, L, uint8(d[0]), 0, p(0), noMod)
+	case 2:
+		a.E(x86.VMOVDQU32, L, uint8(t), 0, p(0), noMod)
+		a.E(x86.VMOVDQU32, L, uint8(d[0]), 0, r.table(tabLo), noMod)
+		a.E(x86.VMOVDQU32, L, uint8(d[1]), 0, r.table(tabHi), noMod)
+		a.E(x86.VPERMI2D, L, uint8(d[0]), uint8(t), p(1), noMod)
+		a.E(x86.VPERMI2D, L, uint8(d[1]), uint8(t), p(1), noMod)
+	case 3:
+		// Dword i of lane l is dword 3l+i of three vectors.
+		for i := range 3 {
+			a.E(x86.VMOVDQU32, L, uint8(d[i]), 0, r.table(tabThird[i][0]), noMod)
+			a.E(x86.VMOVDQU32, L, uint8(t), 0, p(0), noMod)
+			a.E(x86.VPERMI2D, L, uint8(d[i]), uint8(t), p(1), noMod)
+			a.MovI(x86.RAX, uint64(thirdMask[i]))
+			a.X(x86.KMOVWG, x86.L128, uint8(k), 0, x86.R(x86.RAX))
+			a.E(x86.VMOVDQU32, L, uint8(t), 0, r.table(tabThird[i][1]), noMod)
+			a.E(x86.VPERMD, L, uint8(d[i]), uint8(t), p(2), x86.Masked(k))
+		}
+	default:
+		r.transpose4(d, q, p)
+	}
 }
 
 // tabThird: for dword i of 12-byte elements, the index into the first two vectors and into the third.

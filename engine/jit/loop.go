@@ -273,7 +273,7 @@ func (c *compiler) emitLoop(l *loop) {
 			ops = append(ops, id)
 		}
 	}
-	r.c, r.ops, r.full, r.u, r.loop, r.keep, r.pos = c, ops, l.mask, l.u, true, false, -1
+	r.c, r.ops, r.full, r.tiles, r.u, r.loop, r.keep, r.pos = c, ops, l.mask, nil, l.u, true, false, -1
 	r.reset()
 	end := int32(len(ops))
 	use := func(k int32) { r.useAtEnd(k, end) }

@@ -37,6 +37,12 @@ func (r *region) opnd(id ir.ID, i, u, size int) x86.RM {
 			if r.usedLater(k) || !r.inMem(k, u) {
 				return x86.V(r.load(k, u))
 			}
+			if f := r.uses[k].far; f.one {
+				if size != 4 {
+					return x86.V(r.load(k, u))
+				}
+				return f.at.Bcast()
+			}
 			return r.zmem(k, u)
 		}
 		// uniform
@@ -138,7 +144,11 @@ func (r *region) load(k int32, u int) x86.Vec {
 		return x86.Vec(z)
 	}
 	z := r.allocZ(o)
-	r.c.a.E(x86.VMOVDQU32, x86.L512, uint8(z), 0, r.zmem(k, u), x86.Mod{})
+	inst := x86.VMOVDQU32
+	if r.uses[k].far.one {
+		inst = x86.VPBROADCASTD
+	}
+	r.c.a.E(inst, x86.L512, uint8(z), 0, r.zmem(k, u), x86.Mod{})
 	r.copies[o].z = int8(z)
 	return z
 }

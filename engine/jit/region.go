@@ -45,9 +45,11 @@ type region struct {
 	full    ir.ID // mask that is known to be all ones in this version of the region, or NoID
 	classes []ldsClass
 	keep    bool  // the strips are gone through once, one after the other: what LDS loads give for the first one may be kept
-	kept    int32 // bytes of frame for that
+	keeping int32 // bytes of frame for that
 	bound   ldsBound
 	wholes  []wholeMask
+	tiles   []tile // of the LDS loads, in a version of the region for their kinds
+	kept    keptLoads
 }
 
 // usage is where a region uses a component.
@@ -55,6 +57,7 @@ type usage struct {
 	first int32 // use in nodes that is not passed
 	adopt int32 // position of the write that gives it a register's home, plus one; or 0
 	held  bool  // it is used behind the last operation
+	far   farPlace
 }
 
 // compCopy is where a component is in one strip in flight.
@@ -77,25 +80,35 @@ func (c *compiler) vectorSegment(ops []ir.ID) {
 		m = c.commonMask(ops)
 	}
 	if m == ir.NoID {
-		c.region(ops, ir.NoID)
+		c.region(ops, ir.NoID, nil)
 		return
 	}
+	c.saveComps()
+	any, done := a.NewLabel(), a.NewLabel()
+	a.AluI(x86.CMP, c.lanes/8, c.memOf(c.vals[m].comps[0]), -1)
+	a.Jcc(x86.NE, any)
+	c.tileVersions(ops, m, done)
+	c.region(ops, m, nil)
+	a.Jmp(done)
+	a.Bind(any)
+	c.restoreComps()
+	c.region(ops, ir.NoID, nil)
+	a.Bind(done)
+}
+
+// saveComps remembers what emitting a region changes of the components, and restoreComps undoes it, for another version of the region.
+func (c *compiler) saveComps() {
 	before := c.savedComps[:0]
 	for i := range c.comps {
 		before = append(before, savedComp{c.comps[i].home, c.comps[i].def})
 	}
 	c.savedComps = before
-	any, done := a.NewLabel(), a.NewLabel()
-	a.AluI(x86.CMP, c.lanes/8, c.memOf(c.vals[m].comps[0]), -1)
-	a.Jcc(x86.NE, any)
-	c.region(ops, m)
-	a.Jmp(done)
-	a.Bind(any)
-	for i := range before {
-		c.comps[i].home, c.comps[i].def = before[i].home, before[i].def
+}
+
+func (c *compiler) restoreComps() {
+	for i, x := range c.savedComps {
+		c.comps[i].home, c.comps[i].def = x.home, x.def
 	}
-	c.region(ops, ir.NoID)
-	a.Bind(done)
 }
 
 // savedComp is what emitting a region changes of a component.
@@ -142,32 +155,62 @@ func (c *compiler) commonMask(ops []ir.ID) ir.ID {
 	return best
 }
 
-// region emits one version of a region.
-func (c *compiler) region(ops []ir.ID, full ir.ID) {
-	r := &c.r
+// region emits one version of a region: for any mask, for full with all lanes active, or moreover for loads of the kinds of tiles.
+func (c *compiler) region(ops []ir.ID, full ir.ID, tiles []tile) {
+	r, a := &c.r, &c.a
 	if !c.m.Quick {
 		ops = c.sinkLoads(ops)
 	}
-	r.c, r.ops, r.full = c, ops, full
-	r.reset()
+	r.c, r.ops, r.full, r.tiles = c, ops, full, tiles
 	r.u = c.chooseU(ops)
 	r.loop = r.u < c.strips
 	r.keep = r.loop && r.u == 1 && full != ir.NoID && c.strips > 2
-	r.findClasses()
-	r.findAdopted()
-	r.findWholes()
-	a := &c.a
+	r.begin()
 	defer c.enterEnv(ops)()
 	c.unmark()
 	r.findBound()
-	var top x86.Label
-	if r.loop {
-		a.Alu(x86.XOR, 4, rStrip, x86.R(rStrip))
-		a.Alu(x86.XOR, 4, rMask, x86.R(rMask))
-		top = a.NewLabel()
-		a.Bind(top)
+	if !r.loop {
+		r.body()
+		return
 	}
-	for i, id := range ops {
+	a.Alu(x86.XOR, 4, rStrip, x86.R(rStrip))
+	a.Alu(x86.XOR, 4, rMask, x86.R(rMask))
+	step := func() {
+		a.AluI(x86.ADD, 8, x86.R(rStrip), int32(64*r.u))
+		a.AluI(x86.ADD, 8, x86.R(rMask), int32(2*r.u))
+	}
+	if r.startTiles() {
+		r.body()
+		step()
+		c.restoreComps()
+		r.begin()
+	}
+	top := a.NewLabel()
+	a.Bind(top)
+	r.nextTiles()
+	r.body()
+	step()
+	a.AluI(x86.CMP, 4, x86.R(rStrip), int32(64*c.strips))
+	a.Jcc(x86.NE, top)
+	for i := range r.wholes {
+		r.storeWhole(&r.wholes[i])
+	}
+}
+
+// begin makes the region's state what it is before its first operation.
+func (r *region) begin() {
+	r.reset()
+	if len(r.tiles) == 0 {
+		r.findClasses()
+	}
+	r.findAdopted()
+	r.findWholes()
+}
+
+// body emits the operations for the strips in flight.
+func (r *region) body() {
+	c := r.c
+	for i, id := range r.ops {
 		r.pos = i
 		v := c.v(id)
 		r.prepare(id, v)
@@ -178,15 +221,6 @@ func (c *compiler) region(ops []ir.ID, full ir.ID) {
 		}
 		if v.Op == ir.OpVSet {
 			r.adopted(v)
-		}
-	}
-	if r.loop {
-		a.AluI(x86.ADD, 8, x86.R(rStrip), int32(64*r.u))
-		a.AluI(x86.ADD, 8, x86.R(rMask), int32(2*r.u))
-		a.AluI(x86.CMP, 4, x86.R(rStrip), int32(64*c.strips))
-		a.Jcc(x86.NE, top)
-		for i := range r.wholes {
-			r.storeWhole(&r.wholes[i])
 		}
 	}
 }
@@ -269,7 +303,7 @@ func (r *region) usedLater(k int32) bool { return r.next(k) < notUsed }
 // inMem tells whether copy u of k can be read from memory.
 func (r *region) inMem(k int32, u int) bool {
 	m := &r.c.comps[k]
-	return m.home >= 0 || m.def < r.c.seg || r.copies[int(k)*maxU+u].stored
+	return m.home >= 0 || m.def < r.c.seg || r.uses[k].far.is || r.copies[int(k)*maxU+u].stored
 }
 
 // vaddr is 64 bytes of a vector for strip u at base+off.
@@ -290,6 +324,9 @@ func (r *region) kaddr(base x86.Reg, off int32, u int) x86.RM {
 
 // zmem is where copy u of component k is in memory.
 func (r *region) zmem(k int32, u int) x86.RM {
+	if f := &r.uses[k].far; f.is {
+		return f.at
+	}
 	m := &r.c.comps[k]
 	if m.home >= 0 {
 		return r.vaddr(rState, m.home, u)

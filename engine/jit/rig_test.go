@@ -82,6 +82,10 @@ func (g *rig) fill(seed uint64, lanes int) {
 	for i := range g.lds {
 		g.lds[i] = byte(r.Uint32())
 	}
+	behind := g.lds[len(g.lds):cap(g.lds)]
+	for i := range behind { // not what an access over the end is to give
+		behind[i] = 0xa5
+	}
 	for i := range g.space.b {
 		g.space.b[i] = byte(r.Uint32())
 	}

@@ -26,7 +26,7 @@ func (r *region) findWholes() {
 	c := r.c
 	add := func(m wholeMask) {
 		if r.loop {
-			if len(r.wholes) == len(wholeRegs) {
+			if len(r.wholes) == len(wholeRegs)-len(r.tiles) { // the last ones are theirs
 				return
 			}
 			m.reg = wholeRegs[len(r.wholes)]

@@ -1,0 +1,297 @@
+package jit
+
+import (
+	"github.com/pumice-gpu/pumice/engine/ir"
+	"github.com/pumice-gpu/pumice/engine/jit/x86"
+)
+
+// A kernel that works on tiles in the LDS reads them in a region with many loads of few addresses: a column at an address that the sixteen
+// lanes of a strip share, a row at addresses that are the same for every strip, or dwords one behind the other. Such a region has a version for each
+// likely kind of its addresses, chosen by one look at all strips' addresses before it begins. In such a version loads are no operations: what
+// uses them reads the LDS, by broadcast or as it is; or, where elements of several dwords must be taken apart, the first strip does that and
+// keeps the result in the frame, where the others read it. The usual form, which asks at each load, stands behind.
+
+// tileKind is how the addresses of loads lie, in all strips of the wave.
+type tileKind uint8
+
+const (
+	tileOne  tileKind = iota // a strip's lanes share one
+	tileRow                  // a strip's lanes have consecutive dwords
+	tileSame                 // all strips have those of the first
+)
+
+// tile is what the loads with one address value have in common.
+type tile struct {
+	comp   int32 // the address
+	kind   tileKind
+	dwords bool     // they load one dword each
+	apart  [5]int32 // by number of dwords: place in the frame, if there are such loads, of what is not 0 if such elements of the first strip do not follow one another
+	extent int32    // they end within this many bytes of the address
+	loads  int
+	reg    x86.Reg // host address of lane 0 of the strip; for tileSame of the first one
+}
+
+// tileRegs hold the addresses.
+var tileRegs = [...]x86.Reg{x86.R15, x86.R14}
+
+// farPlace is where a loaded value is read, if it is not in a register: the same place whatever the strip's number.
+type farPlace struct {
+	is  bool
+	one bool // one dword that stands for all lanes
+	at  x86.RM
+}
+
+// keptLoads are the places in the frame of what the first strip keeps, by load.
+type keptLoads struct {
+	at    map[ir.ID]int32
+	first bool // the first strip is being emitted
+}
+
+// findTiles gives the addresses of the region's loads, or nil if it is not to have versions.
+func (c *compiler) findTiles(ops []ir.ID, full ir.ID) []tile {
+	if c.m.Quick || c.m.AVX2 || c.chooseU(ops) != 1 {
+		return nil
+	}
+	var ts []tile
+	loads, keep := 0, 0
+	for _, id := range ops {
+		v := c.v(id)
+		if v.Op == ir.OpStore {
+			return nil
+		}
+		if v.Op != ir.OpLoad {
+			continue
+		}
+		ks := c.vals[v.Args[1]].comps
+		if v.Args[2] != full && !c.fullMask(v.Args[2]) || len(ks) != 1 {
+			return nil
+		}
+		m := &c.comps[ks[0]]
+		if m.kind != compZ || m.home < 0 && m.def >= c.seg {
+			return nil
+		}
+		i := 0
+		for i < len(ts) && ts[i].comp != ks[0] {
+			i++
+		}
+		if i == len(ts) {
+			if i == len(tileRegs) {
+				return nil
+			}
+			ts = append(ts, tile{comp: ks[0], dwords: true, reg: tileRegs[i]})
+		}
+		x := &ts[i]
+		x.extent = max(x.extent, int32(v.Imm)+int32(v.Width))
+		x.dwords = x.dwords && v.Width == 4
+		x.apart[v.Width/4] = 1
+		x.loads++
+		loads++
+		keep += 16 * int(v.Width)
+	}
+	if loads < 4 || keep > 2*keepMost {
+		return nil
+	}
+	for i := range ts {
+		for n, used := range ts[i].apart {
+			if used != 0 {
+				ts[i].apart[n] = c.slot16()
+			}
+		}
+	}
+	return ts
+}
+
+// tileVersions emits, before the usual form of a region, its versions for the kinds of its addresses, each of which goes on at done.
+func (c *compiler) tileVersions(ops []ir.ID, full ir.ID, done x86.Label) {
+	ts := c.findTiles(ops, full)
+	if ts == nil {
+		return
+	}
+	a := &c.a
+	other := func(x *tile) tileKind {
+		if x.dwords {
+			return tileRow
+		}
+		return tileSame
+	}
+	var versions [][2]tileKind
+	if len(ts) == 1 {
+		versions = [][2]tileKind{{other(&ts[0])}, {tileOne}}
+	} else {
+		versions = [][2]tileKind{{tileOne, other(&ts[1])}, {other(&ts[0]), tileOne}}
+	}
+	regs := [2][2]x86.Reg{{x86.R8, x86.R9}, {x86.R12, x86.R13}}
+	for i := range ts {
+		c.tileLook(&ts[i], regs[i])
+	}
+	usual := a.NewLabel()
+	labels := []x86.Label{a.NewLabel(), a.NewLabel()}
+	for n, kinds := range versions {
+		a.MovI(x86.RAX, 0xffff)
+		for i := range ts {
+			a.Alu(x86.AND, 4, x86.RAX, x86.R(regs[i][b2i(kinds[i] != tileOne)]))
+		}
+		a.AluI(x86.CMP, 4, x86.R(x86.RAX), 0xffff)
+		a.Jcc(x86.E, labels[n])
+	}
+	a.Jmp(usual)
+	for n, kinds := range versions {
+		a.Bind(labels[n])
+		for i := range ts {
+			ts[i].kind = kinds[i]
+		}
+		c.region(ops, full, ts)
+		c.p.tiled++
+		a.Jmp(done)
+		c.restoreComps()
+	}
+	a.Bind(usual)
+}
+
+// tileLook finds out how x's addresses lie: regs become 0xffff if strips have one each, and if they have dwords one behind the other, or the same
+// as the first. Neither is if some lane's loads end outside of the LDS. It uses RAX and RCX.
+func (c *compiler) tileLook(x *tile, regs [2]x86.Reg) {
+	a := &c.a
+	const L = x86.L512
+	const most, one, limit = 4, 5, 6
+	c.ldsLimit(x.extent - 1)
+	a.E(x86.VPBROADCASTDG, L, limit, 0, x86.R(x86.RAX), noMod)
+	for q := range uint8(c.strips) {
+		a.E(x86.VMOVDQU32, L, q, 0, c.at(x.comp, int(q)), noMod)
+	}
+	a.E(x86.VPMAXUD, L, most, 0, x86.V(1), noMod)
+	for q := 2; q < c.strips; q++ {
+		a.E(x86.VPMAXUD, L, most, most, x86.V(x86.Vec(q)), noMod)
+	}
+	a.EI(x86.VPCMPUD, L, 1, most, x86.V(limit), 1, noMod)
+	a.X(x86.KMOVW, x86.L128, 2, 0, x86.KR(1))
+	for q := range uint8(c.strips) {
+		a.E(x86.VPBROADCASTD, L, one, 0, x86.V(x86.Vec(q)), noMod)
+		a.EI(x86.VPCMPD, L, 1, one, x86.V(x86.Vec(q)), 0, x86.Masked(1))
+		if x.dwords {
+			a.E(x86.VPADDD, L, one, one, c.table(tabStride[4]), noMod)
+			a.EI(x86.VPCMPD, L, 2, one, x86.V(x86.Vec(q)), 0, x86.Masked(2))
+		} else if q > 0 {
+			a.EI(x86.VPCMPD, L, 2, 0, x86.V(x86.Vec(q)), 0, x86.Masked(2))
+		}
+	}
+	a.X(x86.KMOVGW, x86.L128, uint8(regs[0]), 0, x86.KR(1))
+	a.X(x86.KMOVGW, x86.L128, uint8(regs[1]), 0, x86.KR(2))
+}
+
+// startTiles prepares the strips' loop, and tells whether its first strip has a form of its own.
+func (r *region) startTiles() bool {
+	c, a := r.c, &r.c.a
+	const L = x86.L512
+	r.kept.first = false
+	for i := range r.tiles {
+		x := &r.tiles[i]
+		if x.kind != tileSame {
+			continue
+		}
+		if !r.kept.first {
+			r.kept = keptLoads{map[ir.ID]int32{}, true}
+		}
+		r.tileBase(x)
+		at := c.at(x.comp, 0)
+		a.E(x86.VPBROADCASTD, L, 0, 0, at, noMod) // nothing is in registers yet
+		for n, flag := range x.apart {
+			if flag == 0 {
+				continue
+			}
+			a.E(x86.VPADDD, L, 1, 0, r.table(tabStride[4*n]), noMod)
+			a.EI(x86.VPCMPD, L, 1, 1, at, 4, noMod)
+			a.X(x86.KMOVGW, x86.L128, uint8(x86.RAX), 0, x86.KR(1))
+			a.GS(x86.MOVS, 4, x86.M(rFrame, flag), x86.RAX)
+		}
+	}
+	if r.kept.first {
+		r.tileBases()
+	}
+	return r.kept.first
+}
+
+// nextTiles begins a strip of the loop.
+func (r *region) nextTiles() {
+	r.kept.first = false
+	r.tileBases()
+}
+
+// tileBases finds the addresses of the strip.
+func (r *region) tileBases() {
+	for i := range r.tiles {
+		if x := &r.tiles[i]; x.kind != tileSame {
+			r.tileBase(x)
+		}
+	}
+}
+
+func (r *region) tileBase(x *tile) {
+	a := &r.c.a
+	a.G(x86.MOV, 4, x.reg, r.zmem(x.comp, 0))
+	a.Alu(x86.ADD, 8, x.reg, x86.M(rState, offLDS))
+}
+
+// tileLoad makes a load's values readable.
+func (r *region) tileLoad(id ir.ID, v *ir.Value, u int) {
+	c := r.c
+	ks := c.vals[id].comps
+	i := 0
+	for r.tiles[i].comp != c.vals[v.Args[1]].comps[0] {
+		i++
+	}
+	x := &r.tiles[i]
+	if x.kind == tileSame && r.kept.first {
+		r.keepLoad(id, v, x, u)
+	}
+	for i, k := range ks {
+		at := x86.M(x.reg, int32(v.Imm)+4*int32(i))
+		if x.kind == tileSame {
+			at = x86.M(rFrame, r.kept.at[id]+64*int32(i))
+		}
+		r.uses[k].far = farPlace{true, x.kind == tileOne, at}
+		if c.comps[k].last > c.seg && int(r.uses[k].adopt) <= r.pos+1 { // it will be stored
+			r.load(k, u)
+		}
+	}
+}
+
+// keepLoad loads for the first strip, and keeps what it loads.
+func (r *region) keepLoad(id ir.ID, v *ir.Value, x *tile, u int) {
+	c, a := r.c, &r.c.a
+	const L = x86.L512
+	addr := r.zin(v.Args[1], 0, u, 4)
+	n := len(c.vals[id].comps)
+	var d []x86.Vec
+	for i := range n {
+		d = append(d, r.dstEarly(id, i, u))
+	}
+	kk, t := r.ktmp(), r.tmp()
+	var q [4]x86.Vec
+	if n == 4 {
+		for i := range q {
+			q[i] = r.tmp()
+		}
+	}
+	imm := int32(v.Imm)
+	apart, done := a.NewLabel(), a.NewLabel()
+	a.AluI(x86.CMP, 4, x86.M(rFrame, x.apart[n]), 0)
+	a.Jcc(x86.NE, apart)
+	r.unzip(d, t, q, kk, func(i int) x86.RM { return x86.M(x.reg, imm+64*int32(i)) })
+	a.Bind(done)
+	at := c.frameLines(64 * int32(n))
+	for i := range n {
+		a.E(x86.VMOVDQU32S, L, uint8(d[i]), 0, x86.M(rFrame, at+64*int32(i)), noMod)
+	}
+	r.kept.at[id] = at
+	c.tails = append(c.tails, func() {
+		a.Bind(apart)
+		a.G(x86.MOV, 8, x86.RDX, x86.M(rState, offLDS))
+		for j, z := range d {
+			a.X(x86.KXNORW, x86.L128, uint8(kk), uint8(kk), x86.KR(kk))
+			a.E(x86.VPXORD, L, uint8(z), uint8(z), x86.V(z), noMod)
+			a.E(x86.VPGATHERDD, L, uint8(z), 0, x86.MV(x86.RDX, addr, 1, imm+4*int32(j)), x86.Masked(kk))
+		}
+		a.Jmp(done)
+	})
+}
