@@ -401,7 +401,7 @@ func (c *compiler) replace(id ir.ID, v *ir.Value) { c.over[id] = v }
 func (c *compiler) add(v ir.Value) ir.ID {
 	id := ir.ID(len(c.over))
 	c.over = append(c.over, c.newValue(v))
-	c.vals = append(c.vals, value{uses: 1})
+	c.vals = append(c.vals, value{uses: 1, scope: scopeAll})
 	return id
 }
 
