@@ -29,6 +29,7 @@ type Program struct {
 	loops    int            // blocks that run strip after strip
 	windows  int            // accesses that have one
 	tiled    int            // versions of regions for how their loads lie
+	scaled   []scaledFMA    // what retScaled asks for
 	barriers int            // where waves of a crew change
 	*Stream                 // of a stream
 	// slots tells where each value lives that a helper operation reads or writes.
@@ -137,6 +138,7 @@ type compiler struct {
 	routines []routine // that the function's accesses share
 
 	frame    int32   // bytes used
+	scaled   int32   // of the block, see scaledArea; or 0
 	frameMax int32   //
 	free     []int32 // free 64·strips-byte slots
 	freeG    []int32 // free 8-byte slots
@@ -315,7 +317,7 @@ func (c *compiler) block(b *ir.Block) {
 	c.over, c.code, c.zero = c.over[:c.n], c.code[:0], ir.NoID
 	c.vals = c.vals[:c.n]
 	c.comps, c.slab, c.segs = c.comps[:0], c.slab[:0], c.segs[:0]
-	c.frame = c.frameStart()
+	c.frame, c.scaled = c.frameStart(), 0
 	c.free, c.freeG = c.free[:0], c.freeG[:0]
 	c.plan()
 	if !c.m.Quick {

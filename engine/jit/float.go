@@ -65,6 +65,8 @@ func (c *compiler) canFloat(v *ir.Value) bool {
 		return k3264
 	case ir.OpCvt:
 		return c.canCvt(v)
+	case ir.OpFDivFmas:
+		return c.canDivFmas(v)
 	}
 	return c.canFloat2(v)
 }
@@ -239,7 +241,7 @@ func (c *compiler) floatOp(id ir.ID, v *ir.Value, u int) {
 	case ir.OpCvt:
 		c.cvt(id, v, u, mod)
 	case ir.OpFDivFmas:
-		c.fmas(id, v, u)
+		c.divFmas(id, v, u)
 	default:
 		c.floatOp2(id, v, u)
 	}

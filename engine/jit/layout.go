@@ -49,4 +49,5 @@ const (
 	retFuel          // PC is set
 	retWindow        // frameOp holds a global access that wants its window moved, and to begin again
 	retRows          // the same, of one that has another way
+	retScaled        // frameOp holds the number of one of Program.scaled
 )

@@ -76,8 +76,7 @@ func (c *compiler) needsQ(v *ir.Value) (q, both bool) {
 	case ir.OpICmp:
 		return v.Pred != ir.EQ && v.Pred != ir.NE, false
 	}
-	// v_div_fmas is a wave operation.
-	return v.Op.Float() && v.Op != ir.OpFDivFmas, false
+	return v.Op.Float(), false
 }
 
 // forms makes the 64-bit vector arguments of id have the form it wants, and notes that of its result.

@@ -273,6 +273,9 @@ func (m *machine) run(w *wave.Wave, p *installed, b int) (*wave.Wave, ir.Exit) {
 				m.tlb.Windows[o.h.window].Skip = rowsPatience
 			}
 			at = p.code.Addr() + uintptr(o.h.againAt)
+		case retScaled:
+			p.scaled[*(*uint32)(unsafe.Add(frame, frameOp))].divide(frame)
+			at = *(*uintptr)(unsafe.Add(frame, frameResume))
 		case retHelper:
 			*slow = 1
 			id := ir.ID(*(*uint32)(unsafe.Add(frame, frameOp)))

@@ -279,7 +279,7 @@ func (s *stream) general(id ir.ID, v *ir.Value) *sval {
 		refuse("%v of vectors", v.Op)
 	}
 	cl := c.classify(&w)
-	if cl != classFree && cl != classVector {
+	if cl != classFree && cl != classVector || v.Op == ir.OpFDivFmas { // which may leave
 		refuse("%v", v.Op)
 	}
 	s.emit(id, cl)

@@ -172,8 +172,6 @@ func (c *compiler) waveOp(id ir.ID) {
 		c.bpermute(id, v)
 	case ir.OpPermute:
 		c.permute(id, v)
-	case ir.OpFDivFmas:
-		c.divFmas(id, v)
 	case ir.OpMFMA:
 		if !c.matrixOp(id, v) {
 			c.helper(id)
