@@ -282,7 +282,7 @@ func (g *gpu) launch(name string, grid, block [2]int, arg []byte) {
 				for i := range waves {
 					waves[i].Fuel = 1 << 30
 				}
-				i, x, arrived := c.RunCrew(waves)
+				i, x, arrived, _ := c.RunCrew(waves, false)
 				for j := range waves {
 					if arrived>>j&1 != 0 {
 						state[j] = 1
