@@ -500,7 +500,7 @@ func wmmaDot(m *ir.Matrix, e ir.FP) Dot {
 	}
 }
 
-// doubleDot adds products of f64 bits in f64, in order of k, and rounds once.
+// doubleDot adds products of f64 bits in f64, in order of k, and rounds once. A NaN is C's or made anew.
 //
 // fidelity: approximate matrix-f8f6f4: products are added in double precision and rounded once to f32; in what order and width CDNA4 adds
 // is not published
@@ -509,5 +509,11 @@ func doubleDot(a, b []uint64, c uint64) uint64 {
 	for i := range a {
 		s += math.Float64frombits(a[i]) * math.Float64frombits(b[i])
 	}
-	return Cvt(ir.F64, ir.F32, 0, math.Float64bits(s+float64(math.Float32frombits(uint32(c)))))
+	switch s += float64(math.Float32frombits(uint32(c))); {
+	case fmtF32.isNaN(c):
+		return c | fmtF32.quiet()
+	case s != s:
+		return fmtF32.nan()
+	}
+	return Cvt(ir.F64, ir.F32, 0, math.Float64bits(s))
 }
