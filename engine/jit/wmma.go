@@ -5,46 +5,78 @@ import (
 	"github.com/pumice-gpu/pumice/engine/jit/x86"
 )
 
-// WMMA adds two exact products to an f32 sum with one rounding, pair after pair (package fp, wmmaDot). Products of f16 and bf16
-// are exact in f64, but a sum of three numbers is not: it is made with the errors of its two additions, which are f64 numbers
-// too, and rounded to odd, that is toward whichever neighbour ends in a one, so that the rounding to f32 sees whether anything was
+// WMMA adds two exact products to an f32 sum with one rounding, pair after pair (package fp, wmmaDot); CDNA1 does with its bf16, and with
+// four products of f16 (exactDot). Products are exact in f64, but their sum is not. It is made twice, with all additions rounded down and
+// all rounded up. The exact sum is between the two, so when both round to the same f32 it does too: that is the result. It nearly always
+// is, as f64 has 29 bits more. Where they differ, and where there are NaNs, the row is done by a slower way (WMMA), or the operation by the helper.
+
+// exactRow is the row at R13 for the sixteen columns of B at R15, eight at a time.
+func (x *matrix) exactRow() {
+	a := &x.c.a
+	const (
+		L                  = x86.L512
+		c, up, down, t     = 0, 2, 4, 6 // and one more each: by half
+		factor, lo, hi     = 8, 12, 14
+		differ, zero, join = 16, 17, 18
+	)
+	op := func(i *x86.Inst, d, l, r uint8) { a.E(i, L, d, l, x86.V(x86.Vec(r)), noMod) }
+	rounded := func(i *x86.Inst, d, l, r uint8, to x86.Round) { a.E(i, L, d, l, x86.V(x86.Vec(r)), x86.Rounded(to)) }
+	op(x86.VPXORD, zero, zero, zero)
+	op(x86.VPXORD, differ, differ, differ)
+	for h := range uint8(2) {
+		a.E(x86.VCVTPS2PD, L, c+h, 0, x86.M(x86.R13, 32*int32(h)), noMod)
+		op(x86.VADDPD, c+h, c+h, zero) // -0 is 0
+	}
+	for k := 0; k < x.a.k; k += x.group {
+		n := min(x.group, x.a.k-k)
+		var b [4]x86.RM
+		for i := range n {
+			a.E(x86.VBROADCASTSD, L, uint8(factor+i), 0, x.aAt(k+i), noMod)
+			b[i] = x.bAt(k+i, 0, []x86.Reg{x86.RAX, x86.RCX, x86.RDX, x86.R8}[i])
+		}
+		for h := range uint8(2) {
+			at := func(i int) x86.RM { return b[i].Add(64 * int32(h)) }
+			a.E(x86.VMULPD, L, up+h, factor, at(0), noMod)
+			op(x86.VMOVDQU64, down+h, 0, up+h)
+			for i := 1; i < n; i++ {
+				a.E(x86.VMOVDQU64, L, t+h, 0, at(i), noMod)
+				rounded(x86.VFMADD231PD, down+h, uint8(factor+i), t+h, x86.RoundDown)
+				rounded(x86.VFMADD231PD, up+h, uint8(factor+i), t+h, x86.RoundUp)
+			}
+			if k > 0 && x.m.A == ir.BF16 { // a sum too small for f32 may have become -0
+				op(x86.VADDPD, c+h, c+h, zero)
+			}
+			rounded(x86.VADDPD, down+h, down+h, c+h, x86.RoundDown)
+			rounded(x86.VADDPD, up+h, up+h, c+h, x86.RoundUp)
+			op(x86.VADDPD, down+h, down+h, zero)
+			op(x86.VCVTPD2PS, lo+h, 0, down+h)
+			op(x86.VCVTPD2PS, hi+h, 0, up+h)
+			op(x86.VCVTPS2PD, c+h, 0, hi+h)
+			a.EI(x86.VPTERNLOGD, L, differ, lo+h, x86.V(x86.Vec(hi+h)), 0xf6, noMod) // or with the difference
+		}
+	}
+	next, slow := a.NewLabel(), x.unsure
+	if !x.watch {
+		slow = a.NewLabel()
+		x.c.tails = append(x.c.tails, func() {
+			a.Bind(slow)
+			x.pairsRow()
+			a.Jmp(next)
+		})
+	}
+	a.EI(x86.VINSERTI64X4, L, join, hi, x86.V(hi+1), 1, noMod)
+	a.EI(x86.VCMPPS, L, 1, join, x86.V(join), 3, noMod)
+	a.E(x86.VPTESTMD, L, 2, differ, x86.V(differ), noMod)
+	a.X(x86.KORTESTW, x86.L128, 1, 0, x86.KR(2))
+	a.Jcc(x86.NE, slow)
+	a.E(x86.VMOVDQU32S, L, join, 0, x86.M(x86.R13, 0), noMod)
+	a.Bind(next)
+}
+
+// pairsRow is exactRow for pairs, for any numbers. The sum of three is made with the errors of its two additions, which are f64 numbers too, and rounded
+// to odd, that is toward whichever neighbour ends in a one, so that the rounding to f32 sees whether anything was
 // left below (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd", 2008).
-
-// widenExact makes f32 of the two halves of zmm0, with the sign bits of the operand's negate modifier flipped.
-func (x *matrix) widenExact(bit uint8, w, q int, put func(z x86.Vec, e, q int)) {
-	a := &x.c.a
-	const L = x86.L512
-	if x.m.A == ir.BF16 {
-		a.EI(x86.VPSLLDI, L, 0, 1, x86.V(0), 16, noMod)
-		a.E(x86.VPANDD, L, 2, 0, x86.ML(a.Const32(0xffff0000), 0).Bcast(), noMod)
-	} else {
-		a.EI(x86.VPSRLDI, L, 0, 4, x86.V(0), 16, noMod)
-		for h, z := range []uint8{0, 4} {
-			a.E(x86.VPMOVDW, L, z, 0, x86.V(3), noMod)
-			a.E(x86.VCVTPH2PS, L, uint8(1+h), 0, x86.V(3), noMod)
-		}
-	}
-	for h, neg := range []uint8{x.m.Neg, x.m.NegHi} {
-		if neg&bit != 0 {
-			a.E(x86.VPXORD, L, uint8(1+h), uint8(1+h), x86.ML(a.Const32(1<<31), 0).Bcast(), noMod)
-		}
-		put(x86.Vec(1+h), 2*w+h, q)
-	}
-}
-
-// modifyC applies the modifiers of C to zmm0: absolute value, then negation.
-func (x *matrix) modifyC() {
-	a := &x.c.a
-	if x.m.NegHi&4 != 0 {
-		a.E(x86.VPANDD, x86.L512, 0, 0, x86.ML(a.Const32(1<<31-1), 0).Bcast(), noMod)
-	}
-	if x.m.Neg&4 != 0 {
-		a.E(x86.VPXORD, x86.L512, 0, 0, x86.ML(a.Const32(1<<31), 0).Bcast(), noMod)
-	}
-}
-
-// wmmaRow is the row at R13 for the sixteen columns of B at R15, eight at a time.
-func (x *matrix) wmmaRow() {
+func (x *matrix) pairsRow() {
 	a := &x.c.a
 	const (
 		L                                                     = x86.L512
@@ -73,11 +105,10 @@ func (x *matrix) wmmaRow() {
 	a.E(x86.VPBROADCASTQ, L, even, 0, x86.ML(a.Const64(1), 0), noMod)
 	for h := range int32(2) {
 		a.E(x86.VCVTPS2PD, L, c, 0, x86.M(x86.R13, 32*h), noMod)
-		for k := 0; k+1 < len(x.a); k += 2 {
+		for k := 0; k+1 < x.a.k; k += 2 {
 			for i, d := range []uint8{p, q} {
-				a.E(x86.VCVTPS2PD, L, t0, 0, x86.M(x86.R12, 4*x.a[k+i]).Bcast(), noMod)
-				a.E(x86.VCVTPS2PD, L, d, 0, x86.M(x86.R15, x.tb+4*x.b[k+i]+32*h), noMod)
-				op(x86.VMULPD, d, d, t0)
+				a.E(x86.VMOVDQU64, L, d, 0, x.bAt(k+i, int(h), x86.RAX), noMod)
+				a.E(x86.VMULPD, L, d, d, x.aAt(k+i).Bcast(), noMod)
 			}
 			twoSum(uh, ul, p, q)
 			twoSum(th, tl, c, uh)

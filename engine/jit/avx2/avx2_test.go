@@ -110,7 +110,7 @@ func list() (out []tried) {
 		{i: x86.VCVTTPD2QQ, s: rm | noMask, short: true},
 		{i: x86.VPMULLQ, size: eight, s: rvm}, {i: x86.VPMINSQ, size: eight, s: rvm}, {i: x86.VPMAXSQ, size: eight, s: rvm}, {i: x86.VPMINUQ, size: eight, s: rvm},
 		{i: x86.VPMAXUQ, size: eight, s: rvm}, {i: x86.VPDPWSSD, size: four, s: rvm}, {i: x86.VPABSQ, size: eight, s: rm}, {i: x86.VPSRAQI, size: eight, s: vm, imms: []uint8{0, 1, 31, 63}},
-		{i: x86.VPSRAVQ, size: eight, s: rvm}, {i: x86.VPTERNLOGD, size: four, s: rvm, imms: []uint8{0xff, 0x55, 0x28, 0xdc}}, {i: x86.VPTERNLOGQ, size: eight, s: rvm, imms: []uint8{0x28, 0xdc}},
+		{i: x86.VPSRAVQ, size: eight, s: rvm}, {i: x86.VPTERNLOGD, size: four, s: rvm, imms: []uint8{0xff, 0x55, 0x28, 0xdc, 0xf6}}, {i: x86.VPTERNLOGQ, size: eight, s: rvm, imms: []uint8{0x28, 0xdc}},
 		{i: x86.VPOPCNTD, size: four, s: rm}, {i: x86.VPLZCNTD, size: four, s: rm}, {i: x86.VPSHLDD, size: four, s: rvm, imms: []uint8{0, 1, 31}}, {i: x86.VPSHRDD, size: four, s: rvm, imms: []uint8{0, 1, 31}},
 		{i: x86.VPSHRDVD, size: four, s: rvm},
 		{i: x86.VRNDSCALEPS, size: four, s: rm, imms: []uint8{8, 9, 10, 11}}, {i: x86.VRNDSCALEPD, size: eight, s: rm, imms: []uint8{8, 9, 10, 11}},

@@ -213,6 +213,10 @@ func ternary(o *op) {
 			o.copyTo(o.reg, h, t0)
 			o.raw(x86.VPXOR, t0, t0, o.half(o.vv, h))
 			o.raw(x86.VPAND, t0, t0, o.src(h, o.ternarySize(), t2))
+		case 0xf6: // a | b ^ c
+			o.copyTo(o.vv, h, t0)
+			o.raw(x86.VPXOR, t0, t0, o.src(h, o.ternarySize(), t2))
+			o.raw(x86.VPOR, t0, t0, o.half(o.reg, h))
 		case 0xdc: // b | a &^ c
 			o.copyTo(o.reg, h, t0)
 			y := o.srcReg(h, o.ternarySize(), t2)
