@@ -59,6 +59,7 @@ type Batch struct {
 	// others too, except for X and the numbers that only a trap handler looks at (TTMP). Afterwards it holds nothing.
 	W      *wave.Wave
 	Groups int
+	Total  uint64       // groups of the dispatch
 	Waves  int          // of a group
 	X      []int        // scalar registers that are one more in each group
 	Items  []ItemSeries // of the work-item id registers from v0 on

@@ -72,7 +72,7 @@ func (g *group) batch(e engine.Worker, h *hold) (finished bool) {
 		g.scalars(w)
 		w.SetEXEC(^uint64(0) >> (64 - k.lanes))
 		h.take(w.Space)
-		g.run = engine.Batch{W: w, Groups: int(n), Waves: k.waves, X: k.batch.x[:k.batch.n], Items: k.ids.series}
+		g.run = engine.Batch{W: w, Groups: int(n), Total: k.total, Waves: k.waves, X: k.batch.x[:k.batch.n], Items: k.ids.series}
 		done := b.RunBatch(&g.run)
 		if done == 0 {
 			k.batch.misses.Add(1)

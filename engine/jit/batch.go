@@ -27,6 +27,7 @@ type streamed struct {
 type streamForm struct {
 	x     []int
 	group int
+	whole bool
 	ip    *installed // nil: there is none
 
 	runs, left atomic.Uint64 // waves that ran, and that did not fit
@@ -38,26 +39,26 @@ func (m *streamForm) tired() bool {
 	return l > 64 && l > m.runs.Load()/4
 }
 
-// form returns the form for the registers x and for units of group waves.
-func (s *streamed) form(e *Engine, f *ir.Func, x []int, group int) *streamForm {
+// form returns the form for the registers x and for units of group waves, or of all such work-groups.
+func (s *streamed) form(e *Engine, f *ir.Func, x []int, group int, whole bool) *streamForm {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, m := range s.forms {
-		if slices.Equal(m.x, x) && m.group == group {
+		if slices.Equal(m.x, x) && m.group == group && m.whole == whole {
 			return m
 		}
 	}
-	m := &streamForm{x: slices.Clone(x), group: group}
-	m.ip = e.buildStream(f, m.x, group, e.soft)
+	m := &streamForm{x: slices.Clone(x), group: group, whole: whole}
+	m.ip = e.buildStream(f, m, e.soft)
 	if m.ip != nil && !e.soft {
-		m.ip.makeSoft = func() *installed { return e.buildStream(f, m.x, group, true) }
+		m.ip.makeSoft = func() *installed { return e.buildStream(f, m, true) }
 	}
 	s.forms = append(s.forms, m)
 	return m
 }
 
 // buildStream compiles the stream form of f; nil when there is none.
-func (e *Engine) buildStream(f *ir.Func, x []int, group int, soft bool) (ip *installed) {
+func (e *Engine) buildStream(f *ir.Func, m *streamForm, soft bool) (ip *installed) {
 	defer func() {
 		if r := recover(); r != nil {
 			ip = nil
@@ -66,7 +67,7 @@ func (e *Engine) buildStream(f *ir.Func, x []int, group int, soft bool) (ip *ins
 	start := time.Now()
 	t := &e.tools
 	c := compilers.Get().(*compiler)
-	p, err := c.compileStream(f, x, group, Options{Listing: t.Listing, Sample: t.Sampler != nil, AVX2: e.avx2, Soft: soft})
+	p, err := c.compileStream(f, m.x, m.group, m.whole, Options{Listing: t.Listing, Sample: t.Sampler != nil, AVX2: e.avx2, Soft: soft})
 	c.f, c.p, c.b = nil, nil, nil
 	compilers.Put(c)
 	if err != nil {
@@ -86,15 +87,44 @@ func (e *Engine) buildStream(f *ir.Func, x []int, group int, soft bool) (ip *ins
 	return ip
 }
 
-// batched are the forms that RunBatch used last: the next batch is of the same dispatch.
+// batched is what RunBatch ran last: the next batch is of the same dispatch.
 type batched struct {
 	pc      uint64
 	version code.Version
 	mode    uint32
 	x       []int
 	group   int
-	wave    *streamForm
-	whole   *streamForm // of work-groups; nil where there is none
+	s       *streamed
+	f       *ir.Func
+	forms   [numUnits]*streamForm // as far as they were asked for
+}
+
+// What a stream form does at a time.
+const (
+	unitAll = iota
+	unitGroup
+	unitWave
+	numUnits
+)
+
+// form returns the form for a unit; nil where there is none, or it is not worth trying.
+func (l *batched) form(e *Engine, unit, waves int) *streamForm {
+	m := l.forms[unit]
+	if m == nil {
+		group := l.group
+		switch {
+		case unit == unitWave:
+			group = 0
+		case group == 0, unit == unitGroup && waves == 1:
+			return nil
+		}
+		m = l.s.form(e, l.f, l.x, group, unit == unitAll)
+		l.forms[unit] = m
+	}
+	if m.ip == nil || m.tired() {
+		return nil
+	}
+	return m
 }
 
 // streamFuel is sliceFuel for streams, which take less time for an instruction.
@@ -111,23 +141,19 @@ func (k *Worker) RunBatch(b *engine.Batch) (done int) {
 	}
 	mode, version := w.S[isa.SRegMODE], k.local.Version(w.Space)
 	group := 0
-	if b.Waves > 1 && consecutive(b, w.Lanes) {
+	if consecutive(b, w.Lanes) {
 		group = b.Waves
 	}
 	l := &k.batched
-	if l.wave == nil || l.pc != w.PC || l.version != version || l.mode != mode || l.group != group || !slices.Equal(l.x, b.X) {
+	if l.s == nil || l.pc != w.PC || l.version != version || l.mode != mode || l.group != group || !slices.Equal(l.x, b.X) {
 		c, block, err := k.local.Lookup(w.Space, w.Target, w.PC, mode, w.Lanes)
 		if err != nil || block != 0 || c.Func.PC != w.PC || c.Func.Lanes != w.Lanes {
 			return 0
 		}
 		s := c.Attachment(code.SlotStream, func(*ir.Func) any { return new(streamed) }).(*streamed)
-		*l = batched{pc: w.PC, version: version, mode: mode, x: slices.Clone(b.X), group: group, wave: s.form(k.e, c.Func, b.X, 0)}
-		if group > 0 && l.wave.ip != nil {
-			l.whole = s.form(k.e, c.Func, b.X, group)
-		}
+		*l = batched{pc: w.PC, version: version, mode: mode, x: slices.Clone(b.X), group: group, s: s, f: c.Func}
 	}
-	m := l.wave
-	if m.ip == nil || m.tired() || b.Waves > maxGroupWaves || !items(m.ip.Stream, b) {
+	if b.Waves > maxGroupWaves {
 		return 0
 	}
 	defer func() {
@@ -135,9 +161,16 @@ func (k *Worker) RunBatch(b *engine.Batch) (done int) {
 			w.Illegal = fmt.Sprint(r)
 		}
 	}()
-	n := min(b.Groups, max(1, streamFuel/(b.Waves*m.ip.insts)))
-	run := func(m *streamForm, groups int) bool {
+	// run runs work-groups by a form, if there is one, as far as it does.
+	run := func(unit, groups int) bool {
+		m := l.form(k.e, unit, b.Waves)
+		if m == nil || groups == 0 || !items(m.ip.Stream, b) {
+			return false
+		}
 		ip, t := k.pick(m.ip)
+		all := groups
+		groups = min(groups, maxBatchGroups)
+		groups = min(groups, max(1, streamFuel/(b.Waves*m.ip.insts)))
 		if t != nil && t.going() {
 			groups = min(groups, max(1, trialFuel/(b.Waves*m.ip.insts)))
 		}
@@ -145,22 +178,30 @@ func (k *Worker) RunBatch(b *engine.Batch) (done int) {
 		k.ran(m.ip, t, int64(x*m.ip.insts))
 		done += x
 		m.runs.Add(uint64(x))
-		if m != l.wave {
-			l.wave.runs.Add(uint64(x))
-		}
 		if x < groups*b.Waves {
 			m.left.Add(1)
 			return false
 		}
-		return true
+		return groups == all
 	}
-	whole := l.whole
-	if whole == nil || whole.ip == nil || whole.tired() {
-		run(m, n)
+	// The last work-group is often the only one that does not fit.
+	whole := run(unitAll, b.Groups) || done == 0 && run(unitAll, b.Groups-1)
+	if done > 0 && (whole || done/b.Waves < b.Groups-1) {
 		return done
 	}
-	// A work-group that does not fit as a whole may have waves that do.
-	for left := n; left > 0 && !run(whole, left) && run(m, 1); left = n - done/b.Waves {
+	// What does not fit in large may in small.
+	for left := b.Groups - done/b.Waves; left > 0 && done%b.Waves == 0; left = b.Groups - done/b.Waves {
+		was := done
+		if run(unitGroup, left) {
+			break
+		}
+		many := 1
+		if l.form(k.e, unitGroup, b.Waves) == nil {
+			many = left
+		}
+		if run(unitWave, many); done == was {
+			break
+		}
 	}
 	return done
 }
@@ -209,6 +250,7 @@ func (m *machine) stream(b *engine.Batch, p *installed, groups int) int {
 		copy(unsafe.Slice(u32(streamIDs+int(n)*4*maxGroupWaves), b.Waves), b.Items[n].First)
 	}
 	*u32(streamWave), *u32(streamWaves), *u32(streamGroup), *u32(streamGroups) = 0, uint32(b.Waves), 0, uint32(groups)
+	*u32(streamFar) = uint32(b2i(p.bytes > 0 && max(b.Total, uint64(groups)) > uint64(farBytes/p.bytes)))
 	for tried, again := -1, 0; ; {
 		if m.enter(p, p.code.Addr(), w.Base, frame) == retExit {
 			return groups * b.Waves
@@ -229,7 +271,7 @@ func (m *machine) stream(b *engine.Batch, p *installed, groups int) int {
 			continue
 		}
 		s := &p.spans[i-1]
-		if !m.tlb.Span(s.index, va, s.n, s.acc) {
+		if !m.tlb.Span(s.index, va, s.n+s.more*uint64(groups-1), s.acc) {
 			return at
 		}
 	}

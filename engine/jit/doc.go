@@ -47,7 +47,9 @@
 // mem.Range with the rights. All guards come before the first memory operation, so a wave that does not fit has done nothing and
 // is begun anew in the usual form, which finds the exact fault, mask or page. A wave for which a comparison holds in no
 // lane, and that then ends, is over. Where the work-items of a work-group are in the order of its waves and lanes, guards and
-// addresses are those of the whole group, and short code is written out for several of its waves. Loops, LDS, atomics, scratch, barriers, and stores that are not one behind the other have no such form.
+// addresses are those of the whole group, and short code is written out for several of its waves. Where the work-groups go on
+// from each other likewise, they are those of the whole batch (streambatch.go): what is left in the loop over its waves is loads,
+// arithmetic and stores (batchemit.go), strip by strip, and around the caches where a dispatch has more data than they hold. Loops, LDS, atomics, scratch, barriers, and stores that are not one behind the other have no such form.
 //
 // # Ranges
 //

@@ -10,8 +10,18 @@ import (
 type span struct {
 	index int // of the Range
 	n     uint64
+	more  uint64 // bytes for each work-group but the first, in streams whose unit is all of them
 	acc   mem.Access
 }
+
+// operand is a number that is constant or in a register or memory.
+type operand struct {
+	imm bool
+	n   int32
+	rm  x86.RM
+}
+
+func immediate(n int32) operand { return operand{imm: true, n: n} }
 
 // newSpan makes the span of access i of the function.
 func (c *compiler) newSpan(i int, n int32, write bool) span {
@@ -22,9 +32,9 @@ func (c *compiler) newSpan(i int, n int32, write bool) span {
 	return span{index: int((c.f.PC>>8 + uint64(i)) % mem.NumRanges), n: uint64(n), acc: acc}
 }
 
-// rangeHost makes the address in R8 a host address when the Range of s has all of the access; else it goes to out. RDX holds the TLB; RAX
+// rangeHost makes the address in R8 a host address when the Range of s has all n bytes of the access; else it goes to out. RDX holds the TLB; RAX
 // and RCX are temporaries.
-func (c *compiler) rangeHost(s *span, out x86.Label) {
+func (c *compiler) rangeHost(s *span, n operand, out x86.Label) {
 	a := &c.a
 	r := int32(mem.RangesOffset + s.index*mem.RangeSize)
 	size := r + mem.RangeR
@@ -36,7 +46,11 @@ func (c *compiler) rangeHost(s *span, out x86.Label) {
 	a.G(x86.MOV, 8, x86.RCX, x86.M(x86.RDX, size))
 	a.Alu(x86.CMP, 8, x86.RAX, x86.R(x86.RCX))
 	a.Jcc(x86.AE, out)
-	a.AluI(x86.ADD, 8, x86.R(x86.RAX), int32(s.n))
+	if n.imm {
+		a.AluI(x86.ADD, 8, x86.R(x86.RAX), n.n)
+	} else {
+		a.Alu(x86.ADD, 8, x86.RAX, n.rm)
+	}
 	a.Alu(x86.CMP, 8, x86.RAX, x86.R(x86.RCX))
 	a.Jcc(x86.A, out)
 	a.Alu(x86.ADD, 8, x86.R8, x86.M(x86.RDX, r+mem.RangeDelta))
@@ -49,7 +63,7 @@ func (x *access) byRange(n int32, there x86.Label) {
 	s := &c.p.slots[x.id].span
 	*s = c.newSpan(int(x.v.PC>>2), n, x.store)
 	out := a.NewLabel()
-	c.rangeHost(s, out)
+	c.rangeHost(s, immediate(n), out)
 	switch {
 	case x.store || c.m.Quick:
 	case c.inLoop():

@@ -5,6 +5,7 @@ import (
 
 	"github.com/pumice-gpu/pumice/engine/ir"
 	"github.com/pumice-gpu/pumice/engine/isa"
+	"github.com/pumice-gpu/pumice/engine/jit/x86"
 )
 
 // A kernel whose waves run straight to their end, with addresses that follow one another from lane to lane, is compiled a second time: as
@@ -24,8 +25,8 @@ type stream struct {
 	decs  []bool         // by fork: the other way is assumed
 	known map[ir.ID]bool // truth values that forks have decided
 	x     []int          // scalar registers that are one more in each work-group
-	unit  int            // what is done at a time: levelWave, or levelGroup where a work-group's waves go on from each other
-	lanes int64          // of a unit
+	unit  int            // what is done at a time: levelWave; levelGroup where a work-group's waves go on from each other; or levelDispatch: all work-groups
+	lanes int64          // of a unit, or of each work-group of it
 	ahead int32          // lanes of the unit before the wave that is emitted
 
 	lists  [3][]ir.ID // scalar operations, guards and addresses by level
@@ -36,7 +37,12 @@ type stream struct {
 	items  map[uint64]*sval // work-item id registers that are read
 	forks  []fork
 	access []streamAccess
+	held   map[ir.ID]bool // what guards say already
+	last   ir.ID          // work-groups of the unit but one, or 0
 	insts  int
+
+	byStrip bool // the vector part is emitted strip by strip, and
+	far     bool // for data that no cache holds
 }
 
 // Levels: what is the same for all waves of a dispatch, of a work-group, of none.
@@ -69,7 +75,9 @@ type streamAccess struct {
 	id    ir.ID // the load or store
 	host  ir.ID // its host address
 	step  int64 // bytes from lane to lane
-	n     int32 // bytes from the first to the last
+	n     int32 // bytes from the first to the last, of one work-group if the unit is several
+	width int32
+	base  x86.Reg // register that holds the host address in the vector part, or 0
 	write bool
 }
 
@@ -77,7 +85,7 @@ type skind uint8
 
 const (
 	kUniform skind = iota // id is a scalar
-	kAffine               // id is the scalar value of lane 0, step what each lane adds
+	kAffine               // id is the scalar value of lane 0, step what each lane adds, by what each work-group
 	kVector               // id is a vector value or a tuple of them
 	kMask                 // id is a lane mask
 	kAll                  // a mask known to be full, or empty
@@ -91,6 +99,7 @@ type sval struct {
 	wide  bool // 64 bits
 	id    ir.ID
 	step  int64
+	by    ir.ID  // kAffine: S64, what each work-group of the unit adds, or 0
 	max   uint64 // kAffine of 32 bits: no lane's value is above, when not 0
 	bits  uint64 // kAll
 	elems []*sval
@@ -102,6 +111,7 @@ type sval struct {
 	high  *sval     // with sum: it is sum[0] + sum[1] + this carry
 	of    *sval     // it is the low half of this 64-bit value, or
 	hi    bool      // the high one
+	truth *sval     // it is this truth value as a number
 	signs *sval     // it is the sign of this value in all bits
 }
 
@@ -120,8 +130,9 @@ func refuse(format string, a ...any) { panic(refusal(fmt.Sprintf(format, a...)))
 // The compiler's own operations of a stream.
 const (
 	opGuard = ir.NumOps + 8 + iota // (S1 holds, S1 or NoID: another wave may hold it): leaves when it does not
-	opHost                         // S64(S64 address): host address of access Imm
+	opHost                         // S64(S64 address, S64 bytes or NoID): host address of access Imm
 	opID                           // S32: lane 0's work-item id register Imm
+	opLast                         // S64: work-groups of the batch but one
 )
 
 const maxStream = 600 // operations of a trace
@@ -131,7 +142,7 @@ func (s *stream) evaluate(f *ir.Func, decs []bool) (err error) {
 	c := s.c
 	s.env, s.s, s.v = map[ir.ID]*sval{}, map[uint64]half{}, map[uint64]*sval{}
 	s.decs, s.forks, s.access, s.vecs, s.insts = decs, nil, nil, nil, 0
-	s.known, s.same = map[ir.ID]bool{}, map[scalarKey]ir.ID{}
+	s.known, s.same, s.held, s.last = map[ir.ID]bool{}, map[scalarKey]ir.ID{}, map[ir.ID]bool{}, 0
 	s.level, s.consts, s.items = map[ir.ID]uint8{}, map[constant]ir.ID{}, map[uint64]*sval{}
 	s.lists = [3][]ir.ID{}
 	s.p = planner{c: c, turn: 1}

@@ -5,6 +5,7 @@ package jit
 import (
 	"bytes"
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -51,9 +52,10 @@ const (
 )
 
 // streamFunc makes a random kernel of the kind that has a stream form: indexes from work-group and work-item ids, checks against a
-// bound, loads, arithmetic, stores.
-func streamFunc(r *rand.Rand) *ir.Func {
-	f := &ir.Func{PC: 0x20000 + uint64(r.IntN(64))<<8, Lanes: []int{32, 64}[r.IntN(2)]}
+// bound, loads, arithmetic, stores. Most often work-groups of the given number of waves go on from each other. In units of several waves
+// indexes are rarely data, for which there is no form. s10 is to hold n.
+func streamFunc(r *rand.Rand, waves int, several bool) (f *ir.Func, n uint64) {
+	f = &ir.Func{PC: 0x20000 + uint64(r.IntN(64))<<8, Lanes: []int{32, 64}[r.IntN(2)]}
 	g := &gen{r: r, f: f, nv: 12}
 	for i := range 3 {
 		f.Blocks = append(f.Blocks, &ir.Block{Index: i, PC: uint32(i * 1024), Insts: 1 + r.IntN(20)})
@@ -72,7 +74,17 @@ func streamFunc(r *rand.Rand) *ir.Func {
 		v0 = imm(ir.OpZext, ir.V32, 10, v0)
 	}
 	x := imm(ir.OpSGet, ir.S32, streamX)
-	size := g.c(ir.S32, uint64(32<<r.IntN(4)))
+	n = uint64(32 << r.IntN(4))
+	if r.IntN(8) > 0 {
+		n = uint64(waves * f.Lanes)
+	}
+	size := g.c(ir.S32, n)
+	if r.IntN(2) == 0 {
+		size = imm(ir.OpSGet, ir.S32, 10)
+	}
+	if r.IntN(3) == 0 { // the last work-group may be smaller
+		size = val(ir.OpMinU, ir.S32, val(ir.OpSub, ir.S32, g.c(ir.S32, n*uint64(2+r.IntN(6))), val(ir.OpMul, ir.S32, x, size)), size)
+	}
 	part := val(ir.OpMul, ir.S32, x, size)
 	var i32, i64 ir.ID = ir.NoID, ir.NoID
 	switch r.IntN(5) {
@@ -80,7 +92,11 @@ func streamFunc(r *rand.Rand) *ir.Func {
 		i64 = val(ir.OpAdd, ir.V64, val(ir.OpMulU64, ir.S64, x, size), val(ir.OpPair, ir.V64, v0, g.c(ir.V32, 0)))
 		i32 = val(ir.OpLo, ir.V32, i64)
 	case 1:
-		i32 = val(ir.OpOr, ir.V32, val(ir.OpShl, ir.S32, x, g.c(ir.S32, 10)), v0)
+		shift := uint64(10)
+		if r.IntN(2) == 0 {
+			shift = uint64(bits.Len64(n - 1))
+		}
+		i32 = val(ir.OpOr, ir.V32, val(ir.OpShl, ir.S32, x, g.c(ir.S32, shift)), v0)
 	case 2:
 		i32 = val(ir.OpSub, ir.V32, v0, val(ir.OpSub, ir.S32, g.c(ir.S32, 0), part))
 	default:
@@ -131,6 +147,9 @@ func streamFunc(r *rand.Rand) *ir.Func {
 	var data []ir.ID
 	datum := func() ir.ID {
 		if len(data) == 0 || r.IntN(8) == 0 {
+			if several && r.IntN(8) > 0 {
+				return g.c(ir.V32, g.bits())
+			}
 			return []ir.ID{i32, g.c(ir.V32, g.bits()), imm(ir.OpSGet, ir.S32, 9)}[r.IntN(3)]
 		}
 		return data[r.IntN(len(data))]
@@ -141,6 +160,9 @@ func streamFunc(r *rand.Rand) *ir.Func {
 			shift++
 		}
 		at := base
+		if r.IntN(40) == 0 { // with the work-group's part in it
+			at = val(ir.OpAdd, ir.S64, at, val(ir.OpMulU64, ir.S64, imm(ir.OpSGet, ir.S32, streamX), g.c(ir.S32, uint64(waves*f.Lanes*w))))
+		}
 		off := uint32(4 * r.IntN(600))
 		if r.IntN(3) == 0 {
 			off = uint32(r.IntN(9000))
@@ -236,10 +258,11 @@ func streamFunc(r *rand.Rand) *ir.Func {
 				data = append(data, g.add(v))
 			}
 		case 3:
-			m := g.add(ir.Value{Op: ir.OpICmp, Type: ir.M, Pred: preds[r.IntN(len(preds))], Args: []ir.ID{datum(), datum()}})
-			if t := f.V(m).Args; f.V(t[0]).Type != ir.V32 && f.V(t[1]).Type != ir.V32 {
-				t[0] = i32
+			a, b := datum(), datum()
+			if f.V(a).Type != ir.V32 && f.V(b).Type != ir.V32 {
+				a = val(ir.OpSplat, ir.V32, a)
 			}
+			m := g.add(ir.Value{Op: ir.OpICmp, Type: ir.M, Pred: preds[r.IntN(len(preds))], Args: []ir.ID{a, b}})
 			x := val(ir.OpSelect, ir.V32, m, datum(), datum())
 			data = append(data, x)
 		case 4:
@@ -247,7 +270,7 @@ func streamFunc(r *rand.Rand) *ir.Func {
 		default:
 			a, b := datum(), datum()
 			if f.V(a).Type != ir.V32 && f.V(b).Type != ir.V32 {
-				a = i32
+				a = val(ir.OpSplat, ir.V32, a)
 			}
 			data = append(data, val(intOps[r.IntN(len(intOps))], ir.V32, a, b))
 		}
@@ -256,7 +279,7 @@ func streamFunc(r *rand.Rand) *ir.Func {
 	g.b.Term = ir.Term{Kind: ir.TermJump, Then: 2}
 	f.Blocks[2].Term = ir.Term{Kind: ir.TermExit, Exit: ir.ExitEndPgm, Next: 4, Cond: ir.NoID}
 	f.Blocks[0].Term.Cond = max(f.Blocks[0].Term.Cond, ir.NoID)
-	return f
+	return f, n
 }
 
 // streamSeed runs the function of a seed in batches, what they leave by the oracle, and everything by the oracle; it returns the waves
@@ -264,17 +287,20 @@ func streamFunc(r *rand.Rand) *ir.Func {
 func streamSeed(t *testing.T, seed uint64) (batched, all int) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 77))
-	f := streamFunc(r)
+	groups, waves := 1+r.IntN(5), 1+r.IntN(4)
+	unit, whole := 0, false
+	switch r.IntN(4) {
+	case 0:
+		unit = waves
+	case 1, 2:
+		unit, whole = waves, true
+	}
+	f, size := streamFunc(r, waves, unit > 0)
 	if err := ir.Verify(f); err != nil {
 		t.Fatalf("seed %d: bad test: %v", seed, err)
 	}
 	c := new(compiler)
-	groups, waves := 1+r.IntN(5), 1+r.IntN(4)
-	unit := 0
-	if r.IntN(2) == 0 {
-		unit = waves
-	}
-	p, err := c.compileStream(f, []int{streamX}, unit, Options{AVX2: hostAVX2, Soft: testSoft})
+	p, err := c.compileStream(f, []int{streamX}, unit, whole, Options{AVX2: hostAVX2, Soft: testSoft})
 	if err != nil {
 		if os.Getenv("STREAM_SEED") != "" {
 			t.Log(err)
@@ -287,7 +313,7 @@ func streamSeed(t *testing.T, seed uint64) (batched, all int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const size = 1 << 17
+	const memory = 1 << 17
 	sides := make([]*rig, 2)
 	for i := range sides {
 		g := newRig(t, f.Lanes, 12)
@@ -296,7 +322,7 @@ func streamSeed(t *testing.T, seed uint64) (batched, all int) {
 		sides[i] = g
 	}
 	a, b := sides[0], sides[1]
-	b.space.b, a.space.b = b.space.b[:size], a.space.b[:size]
+	b.space.b, a.space.b = b.space.b[:memory], a.space.b[:memory]
 	sp := &streamSpace{flat: *b.space, piece: uint64(4096 << r.IntN(4)), rights: make([]mem.Access, len(b.space.b)/mem.PageSize+1)}
 	for i := range sp.rights {
 		sp.rights[i] = mem.Read | mem.Write
@@ -319,7 +345,7 @@ func streamSeed(t *testing.T, seed uint64) (batched, all int) {
 		clear(g.w.S[:])
 		g.w.SetEXEC(^uint64(0) >> (64 - f.Lanes))
 		g.w.S[streamX] = first + uint32(n/waves)
-		g.w.S[9] = bound
+		g.w.S[9], g.w.S[10] = bound, uint32(size)
 		g.w.S[30], g.w.S[31] = uint32(g.space.va+streamBase), uint32(g.space.va>>32)
 		for l := range f.Lanes {
 			g.w.VGPR(0)[l] = firsts[n%waves] + uint32(l)
@@ -344,7 +370,11 @@ func streamSeed(t *testing.T, seed uint64) (batched, all int) {
 		if at%waves == 0 {
 			launch(b, at)
 			left := (all - at) / waves
-			done = m.stream(&engine.Batch{W: b.w, Groups: left, Waves: waves, X: []int{streamX}, Items: []engine.ItemSeries{{First: firsts, Step: 1}}}, ip, left)
+			if r.IntN(3) == 0 { // what is known of the addresses is not enough for the next batch
+				left = 1 + r.IntN(left)
+			}
+			total := uint64(r.IntN(2)) << 40 // stores may go around caches
+			done = m.stream(&engine.Batch{W: b.w, Groups: left, Total: total, Waves: waves, X: []int{streamX}, Items: []engine.ItemSeries{{First: firsts, Step: 1}}}, ip, left)
 			if r.IntN(4) == 0 {
 				tlb.Leave()
 				ms.Flush()

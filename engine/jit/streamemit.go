@@ -18,7 +18,9 @@ type Stream struct {
 	items []uint64
 	x     []int
 	spans []span
-	group int // waves of the work-groups that are one unit each, or 0
+	group int  // waves of the work-groups that are one unit each, or 0
+	whole bool // all work-groups of a batch are one unit
+	bytes int  // that a work-group accesses, if whole
 }
 
 // Parameters in the frame, from Stream.area.
@@ -28,7 +30,8 @@ const (
 	streamGroup  = 8  // work-groups done
 	streamGroups = 12 // to do
 	streamVA     = 16 // address of the access that left
-	streamIDs    = 24 // lane 0's work-item ids: for each register, each wave
+	streamFar    = 24 // not 0: the dispatch has more data than caches hold
+	streamIDs    = 32 // lane 0's work-item ids: for each register, each wave
 	streamSize   = streamIDs + 3*4*maxGroupWaves
 )
 
@@ -40,8 +43,9 @@ const (
 )
 
 // compileStream makes the stream form of f for dispatches whose work-group id is in the registers x. If group is not 0, work-groups have so
-// many waves whose work-item ids go on from each other: guards and addresses are then those of a whole work-group.
-func (c *compiler) compileStream(f *ir.Func, x []int, group int, o Options) (p *Program, err error) {
+// many waves whose work-item ids go on from each other: guards and addresses are then those of a whole work-group; or of all work-groups of
+// a batch, if whole is set.
+func (c *compiler) compileStream(f *ir.Func, x []int, group int, whole bool, o Options) (p *Program, err error) {
 	if f.Lanes != 32 && f.Lanes != 64 {
 		return nil, &ErrUnsupported{"lanes"}
 	}
@@ -53,6 +57,9 @@ func (c *compiler) compileStream(f *ir.Func, x []int, group int, o Options) (p *
 	s := &stream{c: c, x: x, unit: levelWave, lanes: int64(f.Lanes)}
 	if group > 0 {
 		s.unit, s.lanes = levelGroup, int64(group*f.Lanes)
+	}
+	if whole {
+		s.unit = levelDispatch
 	}
 	// Which way uniform branches go is not known: the first way that has a form is taken.
 	var decs []bool
@@ -167,7 +174,7 @@ func (c *compiler) emitStream(s *stream, group int) {
 			c.code = append(c.code, id)
 			switch c.v(id).Op {
 			case ir.OpElem:
-			case opGuard, opHost, opID, ir.OpSLoad:
+			case opGuard, opHost, opID, opLast, ir.OpSLoad:
 				end()
 				c.segs = append(c.segs, segment{segWave, []ir.ID{id}})
 			default:
@@ -183,15 +190,24 @@ func (c *compiler) emitStream(s *stream, group int) {
 	c.free, c.freeG = c.free[:0], c.freeG[:0]
 	c.layout()
 	area := c.frameArea(streamSize)
-	st := &Stream{insts: s.insts, area: int(area), x: s.x, group: group}
+	st := &Stream{insts: s.insts, area: int(area), x: s.x, group: group, whole: s.whole()}
 	for n := range s.items {
 		st.items = append(st.items, n)
 	}
 	slices.Sort(st.items)
 	for i, x := range s.access {
-		st.spans = append(st.spans, c.newSpan(i, x.n, x.write))
+		p := c.newSpan(i, x.n, x.write)
+		if s.whole() {
+			p.more = uint64(x.step * s.lanes)
+			st.bytes += int(p.more)
+		}
+		st.spans = append(st.spans, p)
 	}
 	c.p.Stream = st
+	if s.whole() {
+		c.emitBatch(s, st)
+		return
+	}
 	at := func(off int32) x86.RM { return x86.M(rFrame, area+off) }
 	turns := int32(1) // waves of one pass through the vector part
 	for group > 0 && turns < maxTurns && int32(group)%(2*turns) == 0 && 2*int(turns)*len(s.vecs) <= maxTurnOps {
@@ -218,21 +234,7 @@ func (c *compiler) emitStream(s *stream, group int) {
 				c.streamRegion(s, g.ops)
 			}
 		case segWave:
-			id := g.ops[0]
-			v := c.v(id)
-			c.mark(id, v.PC)
-			switch v.Op {
-			case opID:
-				a.G(x86.MOV, 4, x86.RCX, at(streamWave)) // 0 for a group
-				a.G(x86.MOV, 4, x86.RAX, x86.MX(rFrame, x86.RCX, 4, area+streamIDs+int32(v.Imm)*4*maxGroupWaves))
-				c.gout(id, 0, x86.RAX)
-			case opGuard:
-				c.streamGuard(v, bail, next)
-			case opHost:
-				c.streamHost(id, v, st)
-			case ir.OpSLoad:
-				c.streamSLoad(id, v, area)
-			}
+			c.streamOp(g.ops[0], st, bail, next)
 		}
 	}
 	if group > 0 {
@@ -271,6 +273,30 @@ func (c *compiler) emitStream(s *stream, group int) {
 	a.Ret()
 }
 
+// streamOp emits one of the operations that only streams have, or a scalar load.
+func (c *compiler) streamOp(id ir.ID, st *Stream, bail, next x86.Label) {
+	a := &c.a
+	v := c.v(id)
+	c.mark(id, v.PC)
+	at := func(off int32) x86.RM { return x86.M(rFrame, int32(st.area)+off) }
+	switch v.Op {
+	case opID:
+		a.G(x86.MOV, 4, x86.RCX, at(streamWave)) // 0 for a group
+		a.G(x86.MOV, 4, x86.RAX, x86.MX(rFrame, x86.RCX, 4, int32(st.area)+streamIDs+int32(v.Imm)*4*maxGroupWaves))
+		c.gout(id, 0, x86.RAX)
+	case opLast:
+		a.G(x86.MOV, 4, x86.RAX, at(streamGroups))
+		a.AluI(x86.SUB, 4, x86.R(x86.RAX), 1)
+		c.gout(id, 0, x86.RAX)
+	case opGuard:
+		c.streamGuard(v, bail, next)
+	case opHost:
+		c.streamHost(id, v, st)
+	case ir.OpSLoad:
+		c.streamSLoad(id, v, int32(st.area))
+	}
+}
+
 // streamGuard leaves the wave when it does not fit.
 func (c *compiler) streamGuard(v *ir.Value, bail, next x86.Label) {
 	a := &c.a
@@ -303,7 +329,13 @@ func (c *compiler) streamHost(id ir.ID, v *ir.Value, st *Stream) {
 	out := a.NewLabel()
 	c.gin(x86.R8, v.Args[0])
 	a.G(x86.MOV, 8, x86.RDX, x86.M(rState, offTLB))
-	c.rangeHost(&st.spans[v.Imm], out)
+	p := &st.spans[v.Imm]
+	n := immediate(int32(p.n))
+	if p.more != 0 {
+		n = operand{rm: x86.R(x86.RBX)}
+		c.gin(x86.RBX, v.Args[1])
+	}
+	c.rangeHost(p, n, out)
 	c.gout(id, 0, x86.R8)
 	c.tails = append(c.tails, func() {
 		a.Bind(out)
@@ -350,56 +382,82 @@ func (c *compiler) streamRegion(s *stream, ops []ir.ID) {
 	r := &c.r
 	r.c, r.ops, r.full, r.u, r.loop = c, ops, ir.NoID, c.strips, false
 	r.reset()
+	c.streamEnv(ops)
 	for i, id := range ops {
-		if _, set, _ := floatEnv(c.v(id)); set {
-			env, _, _ := floatEnv(c.v(id))
-			if want := c.envOf(env); c.p.MXCSR != want {
-				if c.m.envSet {
-					c.a.Fail("two floating-point environments")
-				}
-				c.p.MXCSR = want
-			}
-			c.m.envSet = true
-		}
 		r.pos = i
-		v := c.v(id)
 		for u := range r.u {
-			r.zpin, r.kpin = 0, 0
-			if v.Op == ir.OpLoad || v.Op == ir.OpStore {
-				c.streamAccess(s, id, v, u)
-			} else {
-				c.vectorOp(id, v, u)
-			}
-			r.endOp(id, v, u)
+			c.streamVector(s, id, u)
 		}
 	}
+}
+
+// streamEnv is the floating-point environment of the vector part, of which there can be one.
+func (c *compiler) streamEnv(ops []ir.ID) {
+	for _, id := range ops {
+		env, set, _ := floatEnv(c.v(id))
+		if !set {
+			continue
+		}
+		if want := c.envOf(env); c.p.MXCSR != want {
+			if c.m.envSet {
+				c.a.Fail("two floating-point environments")
+			}
+			c.p.MXCSR = want
+		}
+		c.m.envSet = true
+	}
+}
+
+// streamVector emits strip u of an operation of the vector part.
+func (c *compiler) streamVector(s *stream, id ir.ID, u int) {
+	r, v := &c.r, c.v(id)
+	r.zpin, r.kpin = 0, 0
+	if v.Op == ir.OpLoad || v.Op == ir.OpStore {
+		c.streamAccess(s, id, v, u)
+	} else {
+		c.vectorOp(id, v, u)
+	}
+	r.endOp(id, v, u)
 }
 
 // streamAccess is a load or store of strip u.
 func (c *compiler) streamAccess(s *stream, id ir.ID, v *ir.Value, u int) {
 	r, a := &c.r, &c.a
 	const L = x86.L512
-	if u == 0 {
-		c.mark(id, v.PC)
-		c.gin(x86.R8, v.Args[0])
-	}
 	x := &s.access[v.Imm]
+	base := x.base
+	if base == 0 {
+		base = x86.R8
+	}
+	if u == 0 || s.byStrip {
+		c.mark(id, v.PC)
+		if x.base == 0 {
+			c.gin(base, v.Args[0])
+		}
+	}
 	w := int32(v.Width)
 	at := (int32(u)*16 + s.ahead) * int32(x.step) // of the strip's first lane
-	p := func(n int32) x86.RM { return x86.M(x86.R8, at+n) }
+	p := func(n int32) x86.RM { return x86.M(base, at+n) }
+	put := x86.VMOVDQU32S
+	if s.far {
+		put = x86.VMOVNTDQ
+		if v.Op == ir.OpLoad {
+			c.ahead(x, base, at)
+		}
+	}
 	if v.Op == ir.OpStore {
 		d := v.Args[1]
 		switch w {
 		case 1, 2, 4:
 			z := r.zin(d, 0, u, 4)
-			a.E([...]*x86.Inst{1: x86.VPMOVDB, 2: x86.VPMOVDW, 4: x86.VMOVDQU32S}[w], L, uint8(z), 0, p(0), noMod)
+			a.E([...]*x86.Inst{1: x86.VPMOVDB, 2: x86.VPMOVDW, 4: put}[w], L, uint8(z), 0, p(0), noMod)
 		case 8:
 			lo, hi := r.zin(d, 0, u, 4), r.zin(d, 1, u, 4)
 			t := r.tmp()
 			for i, tab := range []*[16]uint32{tabPairLo, tabPairHi} {
 				a.E(x86.VMOVDQU32, L, uint8(t), 0, r.table(tab), noMod)
 				a.E(x86.VPERMI2D, L, uint8(t), uint8(lo), x86.V(hi), noMod)
-				a.E(x86.VMOVDQU32S, L, uint8(t), 0, p(64*int32(i)), noMod)
+				a.E(put, L, uint8(t), 0, p(64*int32(i)), noMod)
 			}
 		case 16:
 			t := [3]x86.Vec{r.tmp(), r.tmp(), r.tmp()}
@@ -412,7 +470,7 @@ func (c *compiler) streamAccess(s *stream, id ir.ID, v *ir.Value, u int) {
 				for i := range 2 {
 					a.E(x86.VMOVDQU32, L, uint8(t[2]), 0, r.table(tabRows[i]), noMod)
 					a.E(x86.VPERMI2D, L, uint8(t[2]), uint8(t[0]), x86.V(t[1]), noMod)
-					a.E(x86.VMOVDQU32S, L, uint8(t[2]), 0, p(int32(128*h+64*i)), noMod)
+					a.E(put, L, uint8(t[2]), 0, p(int32(128*h+64*i)), noMod)
 				}
 			}
 		}
@@ -424,14 +482,14 @@ func (c *compiler) streamAccess(s *stream, id ir.ID, v *ir.Value, u int) {
 		n := len(c.vals[id].comps)
 		for i := 0; i+1 < n; i += 2 {
 			t := r.tmp()
-			a.E(x86.VPBROADCASTQ, L, uint8(t), 0, x86.M(x86.R8, 4*int32(i)), noMod)
+			a.E(x86.VPBROADCASTQ, L, uint8(t), 0, x86.M(base, 4*int32(i)), noMod)
 			for j, halves := range []uint8{0xa0, 0xf5} {
 				a.EI(x86.VPSHUFD, L, uint8(r.dstEarly(id, i+j, u)), 0, x86.V(t), halves, noMod)
 			}
 			r.freeTmp(t)
 		}
 		for i := n &^ 1; i < n; i++ {
-			a.E(x86.VPBROADCASTD, L, uint8(r.dstEarly(id, i, u)), 0, x86.M(x86.R8, 4*int32(i)), noMod)
+			a.E(x86.VPBROADCASTD, L, uint8(r.dstEarly(id, i, u)), 0, x86.M(base, 4*int32(i)), noMod)
 		}
 	case w == 4 && x.step != 4:
 		var b [64]byte
@@ -443,7 +501,7 @@ func (c *compiler) streamAccess(s *stream, id ir.ID, v *ir.Value, u int) {
 		a.X(x86.KXNORW, x86.L128, uint8(k), uint8(k), x86.KR(k))
 		d := r.dstEarly(id, 0, u)
 		a.E(x86.VPXORD, L, uint8(d), uint8(d), x86.V(d), noMod)
-		a.E(x86.VPGATHERDD, L, uint8(d), 0, x86.MV(x86.R8, t, 1, at), x86.Masked(k))
+		a.E(x86.VPGATHERDD, L, uint8(d), 0, x86.MV(base, t, 1, at), x86.Masked(k))
 	case w == 4:
 		a.E(x86.VMOVDQU32, L, uint8(r.dstEarly(id, 0, u)), 0, p(0), noMod)
 	case w < 4:

@@ -1,6 +1,7 @@
 package jit
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/pumice-gpu/pumice/engine/ir"
@@ -49,7 +50,7 @@ func (s *stream) eval(id ir.ID, v *ir.Value) *sval {
 			s.setS(lo, hi-lo, x)
 			return nil
 		}
-		if x.kind != kUniform && x.kind != kAll && x.kind != kMask {
+		if x.kind != kUniform && x.kind != kAll && x.kind != kMask && (x.kind != kAffine || x.step != 0) {
 			refuse("a vector in a scalar register")
 		}
 		s.setS(lo, hi-lo, x)
@@ -133,7 +134,20 @@ func (s *stream) eval(id ir.ID, v *ir.Value) *sval {
 			return x
 		}
 		return s.general(id, v)
-	case ir.OpMToS, ir.OpSToM, ir.OpMToV, ir.OpMAnd, ir.OpMOr, ir.OpMXor, ir.OpMNot, ir.OpMIsZ, ir.OpMFull, ir.OpSToB:
+	case ir.OpBToS:
+		x := arg(0)
+		if x.kind == kLazy {
+			return &sval{kind: kLazy, carry: x.carry, truth: x, lazy: func() *sval { return s.number(s.force(x)) }}
+		}
+		if x.kind == kAll || x.kind == kUniform {
+			return s.number(x)
+		}
+	case ir.OpSToB:
+		if x := arg(0); x.kind == kLazy && x.truth != nil {
+			return x.truth
+		}
+		return s.maskOp(id, v)
+	case ir.OpMToS, ir.OpSToM, ir.OpMToV, ir.OpMAnd, ir.OpMOr, ir.OpMXor, ir.OpMNot, ir.OpMIsZ, ir.OpMFull:
 		return s.maskOp(id, v)
 	case ir.OpSLoad:
 		return s.sload(id, v)
@@ -144,13 +158,28 @@ func (s *stream) eval(id ir.ID, v *ir.Value) *sval {
 		case kUniform:
 			return x
 		case kAffine:
-			if m := s.force(arg(1)); v.Op == ir.OpReadFirst && m.kind == kAll && m.bits == c.full() {
+			if x.step == 0 {
+				return x
+			}
+			// The waves of a unit have other first lanes.
+			if m := s.force(arg(1)); s.unit == levelWave && v.Op == ir.OpReadFirst && m.kind == kAll && m.bits == c.full() {
 				return &sval{id: x.id}
 			}
 		}
 		refuse("%v", v.Op)
 	case ir.OpICmp:
-		if x := s.icmp(v, arg(0), arg(1)); x != nil {
+		x, y := arg(0), arg(1)
+		if v.Type == ir.S1 && s.whole() && (s.varies(x) || s.varies(y)) {
+			// A flag is set far more often than it is looked at.
+			return &sval{kind: kLazy, lazy: func() *sval {
+				z := s.icmp(v, x, y)
+				if z == nil {
+					refuse("a comparison that work-groups differ in")
+				}
+				return z
+			}}
+		}
+		if x := s.icmp(v, x, y); x != nil {
 			return x
 		}
 	case ir.OpCarryAdd:
@@ -235,8 +264,8 @@ func (s *stream) addPlain(id ir.ID, v *ir.Value, x, y *sval) *sval {
 	x, y = s.force(x), s.force(y)
 	num := func(x *sval) bool { return x.kind == kUniform || x.kind == kAffine }
 	if num(x) && num(y) {
-		z := &sval{id: s.bin(ir.OpAdd, ir.S32, x.id, y.id)}
-		if z.step = x.step + y.step; z.step != 0 {
+		z := &sval{id: s.bin(ir.OpAdd, ir.S32, x.id, y.id), step: x.step + y.step, by: s.sumBy(x.by, y.by)}
+		if z.step != 0 || z.by != 0 {
 			z.kind = kAffine
 		}
 		return z
@@ -251,7 +280,7 @@ func (s *stream) carryAdd(v *ir.Value) *sval {
 	if len(v.Args) > 2 && v.Args[2] != ir.NoID {
 		in = s.use(v.Args[2])
 	}
-	if v.Type == ir.S1 || s.isGeneral(x) || s.isGeneral(y) || in != nil && in.kind == kMask {
+	if v.Type == ir.S1 && !s.whole() || s.isGeneral(x) || s.isGeneral(y) || in != nil && in.kind == kMask {
 		return nil
 	}
 	r := &sval{kind: kLazy, carry: &[3]*sval{x, y, in}}
@@ -284,7 +313,8 @@ func (s *stream) carryAdd(v *ir.Value) *sval {
 
 // affine evaluates operations with affine results; nil when it is none.
 func (s *stream) affine(v *ir.Value) *sval {
-	if len(v.Args) == 0 || v.Args[0] == ir.NoID || v.Type != ir.V32 && v.Type != ir.V64 {
+	t := scalarType(v.Type)
+	if len(v.Args) == 0 || v.Args[0] == ir.NoID || t != ir.S32 && t != ir.S64 || t == v.Type && !s.whole() {
 		return nil
 	}
 	x := s.force(s.use(v.Args[0]))
@@ -292,14 +322,13 @@ func (s *stream) affine(v *ir.Value) *sval {
 	if len(v.Args) == 2 {
 		y = s.force(s.use(v.Args[1]))
 	}
-	t := scalarType(v.Type)
 	num := func(x *sval) bool { return x.kind == kUniform || x.kind == kAffine }
 	if !num(x) || y != nil && !num(y) || x.kind != kAffine && (y == nil || y.kind != kAffine) {
 		return nil
 	}
-	made := func(id ir.ID, step int64) *sval {
-		z := &sval{kind: kAffine, id: id, step: step, wide: v.Type == ir.V64}
-		if step == 0 {
+	made := func(id ir.ID, step int64, by ir.ID) *sval {
+		z := &sval{kind: kAffine, id: id, step: step, by: by, wide: t == ir.S64}
+		if step == 0 && by == 0 {
 			z.kind = kUniform
 		}
 		if step < -1<<30 || step > 1<<30 {
@@ -309,19 +338,22 @@ func (s *stream) affine(v *ir.Value) *sval {
 	}
 	switch v.Op {
 	case ir.OpAdd:
-		return made(s.bin(ir.OpAdd, t, x.id, y.id), x.step+y.step)
+		return made(s.bin(ir.OpAdd, t, x.id, y.id), x.step+y.step, s.sumBy(x.by, y.by))
 	case ir.OpSub:
-		return made(s.bin(ir.OpSub, t, x.id, y.id), x.step-y.step)
+		return made(s.bin(ir.OpSub, t, x.id, y.id), x.step-y.step, s.sumBy(x.by, s.negBy(y.by)))
 	case ir.OpMul:
 		if x.kind != kAffine {
 			x, y = y, x
 		}
 		if k, ok := s.constOf(y); ok && k < 1<<20 {
-			z := made(s.bin(ir.OpMul, t, x.id, y.id), x.step*int64(k))
+			z := made(s.bin(ir.OpMul, t, x.id, y.id), x.step*int64(k), s.mulBy(x.by, y, true))
 			if x.max*k < 1<<32 {
 				z.max = x.max * k
 			}
 			return z
+		}
+		if x.step == 0 && y.kind == kUniform {
+			return made(s.bin(ir.OpMul, t, x.id, y.id), 0, s.mulBy(x.by, y, true))
 		}
 	case ir.OpMulU64:
 		if x.kind != kAffine {
@@ -329,11 +361,15 @@ func (s *stream) affine(v *ir.Value) *sval {
 		}
 		if k, ok := s.constOf(y); ok && k < 1<<20 {
 			w := s.zext(x)
-			return made(s.bin(ir.OpMul, ir.S64, w.id, s.konst(ir.S64, k)), x.step*int64(k))
+			return made(s.bin(ir.OpMul, ir.S64, w.id, s.konst(ir.S64, k)), x.step*int64(k), s.mulBy(x.by, y, false))
+		}
+		if x.step == 0 && y.kind == kUniform {
+			w := s.zext(x)
+			return made(s.bin(ir.OpMul, ir.S64, w.id, s.zext(y).id), 0, s.mulBy(x.by, y, false))
 		}
 	case ir.OpShl:
 		if k, ok := s.constOf(y); ok && x.kind == kAffine && k < 20 {
-			z := made(s.bin(ir.OpShl, t, x.id, s.konst(ir.S32, k)), x.step<<k)
+			z := made(s.bin(ir.OpShl, t, x.id, s.konst(ir.S32, k)), x.step<<k, s.shlBy(x.by, k))
 			if x.max<<k < 1<<32 {
 				z.max = x.max << k
 			}
@@ -373,21 +409,29 @@ func (s *stream) affine(v *ir.Value) *sval {
 			return x
 		}
 		low := s.bin(ir.OpAnd, ir.S32, x.id, s.konst(ir.S32, k))
-		z := &sval{kind: kAffine, id: low, step: x.step, max: k}
+		z := &sval{kind: kAffine, id: low, step: x.step, by: x.by, max: k}
 		s.must(s.cmp(ir.ULE, s.end(s.zext(z)), s.konst(ir.S64, k)))
 		return z
 	case ir.OpOr:
-		if x.kind != kAffine {
+		if x.step == 0 {
 			x, y = y, x
 		}
-		if x.wide || x.step < 0 || y.kind != kUniform {
+		if x.wide || x.step <= 0 || x.by != 0 || y.kind != kUniform && y.kind != kAffine || y.step != 0 {
 			return nil
 		}
-		// Disjoint bits: the lanes' are below 1024.
-		const low = 1023
+		// Disjoint bits: the lanes' are the low ones.
+		low := uint64(1023)
+		if s.unit != levelWave { // its first lane is that of the first wave
+			low = uint64(1)<<bits.Len64(uint64(x.step*(s.lanes-1))) - 1
+		}
 		s.must(s.cmp(ir.EQ, s.bin(ir.OpAnd, ir.S32, y.id, s.konst(ir.S32, low)), s.konst(ir.S32, 0)))
+		if y.by != 0 {
+			s.must(s.cmp(ir.EQ, s.bin(ir.OpAnd, ir.S64, y.by, s.konst(ir.S64, low)), s.konst(ir.S64, 0)))
+		}
 		s.must(s.cmp(ir.ULE, s.end(s.zext(x)), s.konst(ir.S64, low)))
-		return made(s.bin(ir.OpOr, ir.S32, x.id, y.id), x.step)
+		return made(s.bin(ir.OpOr, ir.S32, x.id, y.id), x.step, y.by)
+	case ir.OpMinU, ir.OpMinS, ir.OpMaxU, ir.OpMaxS:
+		return s.bounded(v.Op, x, y)
 	}
 	return nil
 }
@@ -452,7 +496,7 @@ func (s *stream) memory(id ir.ID, v *ir.Value) *sval {
 	addr := &sval{id: s.konst(ir.S64, uint64(int64(int32(v.Imm)))), wide: true}
 	if b := v.Args[0]; b != ir.NoID {
 		x := s.force(s.use(b))
-		if !x.wide || x.kind != kUniform {
+		if !x.wide || x.kind != kUniform && x.kind != kAffine || x.step != 0 {
 			refuse("a base")
 		}
 		addr = s.plus(addr, x)
@@ -483,8 +527,12 @@ func (s *stream) memory(id ir.ID, v *ir.Value) *sval {
 		refuse("%d bytes a lane, %d apart", w, addr.step)
 	}
 	i := len(s.access)
-	a := streamAccess{id: id, step: addr.step, n: int32(addr.step*(s.lanes-1) + w), write: !load}
-	a.host = s.put(ir.Value{Op: opHost, Type: ir.S64, Args: []ir.ID{addr.id}, Imm: uint64(i), PC: v.PC})
+	a := streamAccess{id: id, step: addr.step, n: int32(addr.step*(s.lanes-1) + w), width: int32(w), write: !load}
+	h := ir.Value{Op: opHost, Type: ir.S64, Args: []ir.ID{addr.id, ir.NoID}, Imm: uint64(i), PC: v.PC}
+	if s.whole() {
+		h.Args[1] = s.allBytes(addr, &a)
+	}
+	a.host = s.put(h)
 	s.access = append(s.access, a)
 	x := *v
 	x.Args = []ir.ID{a.host}

@@ -42,8 +42,11 @@ func newGuardRig(t *testing.T) *guardRig {
 	return g
 }
 
-// compile makes the stream form of a kernel.
-func (g *guardRig) compile(text string) *installed {
+// compile makes the stream form of a kernel, for waves or for work-groups of one wave all at once.
+func (g *guardRig) compile(text string) *installed      { return g.compileUnit(text, 0, false) }
+func (g *guardRig) compileBatch(text string) *installed { return g.compileUnit(text, 1, true) }
+
+func (g *guardRig) compileUnit(text string, group int, whole bool) *installed {
 	g.t.Helper()
 	f, err := ir.Parse(text)
 	if err == nil {
@@ -52,7 +55,7 @@ func (g *guardRig) compile(text string) *installed {
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	p, err := new(compiler).compileStream(f, []int{streamX}, 0, HostOptions())
+	p, err := new(compiler).compileStream(f, []int{streamX}, group, whole, HostOptions())
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -65,12 +68,17 @@ func (g *guardRig) compile(text string) *installed {
 
 // run runs a wave with the given s30:31, s9 and s10; it reports whether the form took it.
 func (g *guardRig) run(ip *installed, base uint64, s9, s10 uint32) bool {
+	return g.runBatch(ip, base, s9, s10, 1)
+}
+
+// runBatch is run for several work-groups of one wave.
+func (g *guardRig) runBatch(ip *installed, base uint64, s9, s10 uint32, groups int) bool {
 	clear(g.w.S[:])
 	g.w.SetEXEC(^uint64(0))
 	g.w.S[30], g.w.S[31], g.w.S[9], g.w.S[10] = uint32(base), uint32(base>>32), s9, s10
 	g.w.PC, g.w.Fuel = ip.Func.PC, 1<<20
-	b := &engine.Batch{W: g.w, Groups: 1, Waves: 1, X: []int{streamX}, Items: []engine.ItemSeries{{First: []uint32{0}, Step: 1}}}
-	return g.m.stream(b, ip, 1) == 1
+	b := &engine.Batch{W: g.w, Groups: groups, Waves: 1, X: []int{streamX}, Items: []engine.ItemSeries{{First: []uint32{0}, Step: 1}}}
+	return g.m.stream(b, ip, groups) == groups
 }
 
 func (g *guardRig) word(at uint64) uint32 {
@@ -194,6 +202,46 @@ b4 @28 insts=2:
 		for _, s10 := range []uint32{0, 1} {
 			if g.run(forked, base, 0, s10) {
 				t.Errorf("s10 = %d: a wave ended that has a branch before it", s10)
+			}
+		}
+	})
+}
+
+// All work-groups of a batch have to fit what is known of the addresses, not the first one only; and they have to go on from each other.
+func TestStreamBatchGuards(t *testing.T) {
+	onEach(t, func(t *testing.T) {
+		g := newGuardRig(t)
+		ip := g.compileBatch(`func 0x20000 lanes=64
+b0 @0 insts=5:
+  %0:m = mget imm=126 @0
+  %1:v32 = vget imm=0 @0
+  %2:s32 = sget imm=8 @0
+  %3:s32 = sget imm=9 @0
+  %4:s32 = mul %2, %3 @0
+  %5:v32 = add %4, %1 @0
+  %6:s32 = const imm=2 @0
+  %7:v32 = shl %5, %6 @0
+  %8:s64 = sget64 imm=30 @0
+  %9:s32 = sget imm=10 @0
+  %10:v32 = splat %9 @0
+  %11 = store %8, %7, %0, %10 space=global width=4 @4
+  exit endpgm @8
+`)
+		const page = mem.PageSize
+		at := g.sp.va + 3*page
+		g.sp.rights[4] = mem.Read
+		if !g.runBatch(ip, at, 64, 1, 2) || g.word(3*page+4*127) != 1 || g.word(3*page+4*128) != 0 {
+			t.Error("two work-groups that fit")
+		}
+		if g.runBatch(ip, at, 64, 2, 17) || g.word(4*page) != 0 || g.word(3*page) != 1 {
+			t.Error("the last work-group may not write")
+		}
+		if !g.runBatch(ip, at, 64, 3, 16) || g.word(3*page+4*1023) != 3 {
+			t.Error("all work-groups of a page")
+		}
+		for _, size := range []uint32{0, 32, 63, 65, 0xffffffff} {
+			if g.runBatch(ip, at, size, 4, 2) || g.word(3*page) != 3 {
+				t.Errorf("work-groups %d apart", size)
 			}
 		}
 	})

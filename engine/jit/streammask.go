@@ -23,6 +23,17 @@ func (s *stream) constMask(x *sval) {
 	*x = sval{kind: kAll, bits: k & s.c.full(), wide: s.c.lanes == 64}
 }
 
+// number is a truth value as 0 or 1.
+func (s *stream) number(x *sval) *sval {
+	if x.kind == kAll {
+		return s.num32(uint32(b2i(x.bits != 0)))
+	}
+	if x.kind != kUniform || s.c.v(x.id).Type != ir.S1 {
+		refuse("a number of lanes")
+	}
+	return &sval{id: s.un(ir.OpBToS, ir.S32, x.id)}
+}
+
 // getS1 is the value of one scalar register as a mask of 32 lanes.
 func (s *stream) getS1(n uint64) *sval {
 	if h, ok := s.s[n]; ok {
@@ -197,6 +208,9 @@ func (s *stream) icmp(v *ir.Value, x, y *sval) *sval {
 		}
 	}
 	e := s.end(a)
+	if x.by != 0 && (p == ir.EQ || p == ir.NE) {
+		s.must(s.cmp(ir.SGE, s.groupsEnd(x), s.konst(ir.S64, 0)))
+	}
 	if x.wide {
 		if signed {
 			s.must(s.cmp(ir.SGE, e, a.id))

@@ -57,7 +57,7 @@ func (s *stream) put(v ir.Value) ir.ID {
 	switch {
 	case v.Op == opID || v.Op == opGuard || v.Op == opHost:
 		l = uint8(s.unit)
-	case v.Op == ir.OpSGet && slices.Contains(s.x, int(v.Imm)):
+	case v.Op == ir.OpSGet && slices.Contains(s.x, int(v.Imm)) && !s.whole():
 		l = levelGroup
 	}
 	for _, a := range v.Args {
@@ -143,6 +143,10 @@ func (s *stream) must(x ir.ID) {
 		}
 		return
 	}
+	if s.held[x] {
+		return
+	}
+	s.held[x] = true
 	s.put(ir.Value{Op: opGuard, Args: []ir.ID{x, ir.NoID}})
 }
 

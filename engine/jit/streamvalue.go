@@ -15,7 +15,7 @@ func (s *stream) force(x *sval) *sval {
 		y := x.lazy()
 		keep := *x
 		*x = *y
-		x.sum, x.carry, x.high, x.of, x.hi, x.signs = keep.sum, keep.carry, keep.high, keep.of, keep.hi, keep.signs
+		x.sum, x.carry, x.high, x.of, x.hi, x.signs, x.truth = keep.sum, keep.carry, keep.high, keep.of, keep.hi, keep.signs, keep.truth
 	}
 	return x
 }
@@ -50,6 +50,9 @@ func (s *stream) getS(n uint64) *sval {
 			refuse("ttmp%d", n-isa.SRegTTMP0)
 		}
 		x := &sval{id: s.put(ir.Value{Op: ir.OpSGet, Type: ir.S32, Imm: n})}
+		if s.whole() && slices.Contains(s.x, int(n)) {
+			x.kind, x.by = kAffine, s.konst(ir.S64, 1)
+		}
 		s.s[n] = half{x, false, n}
 		return x
 	}
@@ -90,7 +93,7 @@ func (s *stream) loOf(x *sval) *sval {
 	case kUniform:
 		return &sval{id: s.un(ir.OpLo, ir.S32, x.id), of: x}
 	case kAffine:
-		return &sval{kind: kAffine, id: s.un(ir.OpLo, ir.S32, x.id), step: x.step, of: x}
+		return &sval{kind: kAffine, id: s.un(ir.OpLo, ir.S32, x.id), step: x.step, by: x.by, of: x}
 	}
 	return nil
 }
@@ -109,9 +112,13 @@ func (s *stream) hiOf(x *sval) *sval {
 	return nil
 }
 
-// end is the value of the unit's last lane of a 64-bit affine value.
+// end is the value of the unit's last lane of a 64-bit affine value. Those of all others lie between it and the first one's.
 func (s *stream) end(x *sval) ir.ID {
-	return s.bin(ir.OpAdd, ir.S64, x.id, s.konst(ir.S64, uint64(x.step*(s.lanes-1))))
+	e := x.id
+	if x.by != 0 {
+		e = s.bin(ir.OpAdd, ir.S64, e, s.groupsEnd(x))
+	}
+	return s.bin(ir.OpAdd, ir.S64, e, s.konst(ir.S64, uint64(x.step*(s.lanes-1))))
 }
 
 // zext extends a 32-bit value whose lanes do not wrap.
@@ -120,7 +127,7 @@ func (s *stream) zext(x *sval) *sval {
 	case kUniform:
 		return &sval{id: s.un(ir.OpZext64, ir.S64, x.id), wide: true}
 	case kAffine:
-		y := &sval{kind: kAffine, id: s.un(ir.OpZext64, ir.S64, x.id), step: x.step, wide: true}
+		y := &sval{kind: kAffine, id: s.un(ir.OpZext64, ir.S64, x.id), step: x.step, by: x.by, wide: true}
 		if x.max == 0 {
 			s.must(s.cmp(ir.ULE, s.end(y), s.konst(ir.S64, 0xffffffff)))
 		}
@@ -138,7 +145,7 @@ func (s *stream) sext(x *sval) *sval {
 		if x.max != 0 && x.max <= 0x7fffffff {
 			return s.zext(x)
 		}
-		y := &sval{kind: kAffine, id: s.un(ir.OpSext64, ir.S64, x.id), step: x.step, wide: true}
+		y := &sval{kind: kAffine, id: s.un(ir.OpSext64, ir.S64, x.id), step: x.step, by: x.by, wide: true}
 		e := s.end(y)
 		s.must(s.cmp(ir.EQ, e, s.un(ir.OpSext64, ir.S64, s.un(ir.OpLo, ir.S32, e))))
 		return y
@@ -190,7 +197,7 @@ func (s *stream) pair(lo, hi *sval) *sval {
 		if k, ok := s.constOf(hi); ok && k == 0 {
 			return x
 		}
-		return &sval{kind: kAffine, id: s.bin(ir.OpPair, ir.S64, lo.id, hi.id), step: lo.step, wide: true}
+		return &sval{kind: kAffine, id: s.bin(ir.OpPair, ir.S64, lo.id, hi.id), step: lo.step, by: lo.by, wide: true}
 	}
 	return nil
 }
@@ -198,9 +205,9 @@ func (s *stream) pair(lo, hi *sval) *sval {
 func (s *stream) add64(x, y *sval) *sval {
 	z := &sval{kind: kUniform, id: s.bin(ir.OpAdd, ir.S64, x.id, y.id), wide: true}
 	if x.kind == kAffine || y.kind == kAffine {
-		z.kind, z.step = kAffine, x.step+y.step
+		z.kind, z.step, z.by = kAffine, x.step+y.step, s.sumBy(x.by, y.by)
 	}
-	if z.step == 0 {
+	if z.step == 0 && z.by == 0 {
 		z.kind = kUniform
 	}
 	return z
@@ -217,7 +224,7 @@ func (s *stream) vector(x *sval) ir.ID {
 		if x.wide {
 			refuse("a 64-bit affine value as a vector")
 		}
-		if s.unit == levelGroup {
+		if s.unit != levelWave {
 			refuse("another vector in each wave")
 		}
 		if x.vec == 0 {

@@ -16,6 +16,11 @@ func moveHandlers(m map[*x86.Inst]func(*op)) {
 	for _, i := range []*x86.Inst{x86.VMOVDQU64S, x86.VMOVDQA64S} {
 		m[i] = store(8)
 	}
+	m[x86.VMOVNTDQ] = func(o *op) {
+		for h := range o.halves() {
+			o.raw(x86.VMOVNTDQ, o.load(o.reg, h, t0), 0, o.m.Add(32*int32(h)))
+		}
+	}
 	m[x86.VPBROADCASTD] = broadcast(x86.VPBROADCASTD, 4)
 	m[x86.VBROADCASTSS] = broadcast(x86.VPBROADCASTD, 4)
 	m[x86.VPBROADCASTQ] = broadcast(x86.VPBROADCASTQ, 8)

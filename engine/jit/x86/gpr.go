@@ -346,6 +346,12 @@ func (a *Asm) Ret() {
 	a.Buf = append(a.Buf, 0xc3)
 }
 
+// Sfence orders non-temporal stores before all stores that follow.
+func (a *Asm) Sfence() {
+	a.note("sfence")
+	a.Buf = append(a.Buf, 0x0f, 0xae, 0xf8)
+}
+
 // Pause hints a spin loop.
 func (a *Asm) Pause() {
 	a.note("pause")

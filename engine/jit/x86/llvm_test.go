@@ -110,7 +110,7 @@ func vectorSample(r *rand.Rand, i *Inst, ev bool) sample {
 		}
 	}
 	maskable := ev && form != fRK && form != fRG && form != fGR && form != fRVG && !(form == fKM && tup == tNone) &&
-		i != VPSLLDQ && i != VPSRLDQ && i != VPSADBW
+		i != VPSLLDQ && i != VPSRLDQ && i != VPSADBW && i != VMOVNTDQ
 	if strings.HasPrefix(i.name, "vpbroadcast") && form == fRG {
 		maskable = ev
 	}
