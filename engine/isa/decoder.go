@@ -118,6 +118,15 @@ func buildDecoder(t *Target, layouts []*layout, tb *tables) (*decoder, error) {
 		}
 	}
 	d.buildSRegs()
+	var room [NumFormats]int
+	for _, op := range tb.ops {
+		if op.On(t) {
+			room[op.Fmt] = max(room[op.Fmt], int(op.Code[t.Gen])+1)
+		}
+	}
+	for f, n := range room {
+		d.tab[f] = make([]entry, 0, n)
+	}
 	for _, op := range tb.ops {
 		if !op.On(t) {
 			continue
@@ -202,14 +211,10 @@ func (d *decoder) buildSRegs() {
 
 // buildVOPD reads tab/vopd.isa.
 func (d *decoder) buildVOPD(tb *tables) error {
-	for i, line := range strings.Split(readTab("vopd.isa"), "\n") {
-		line, _, _ = strings.Cut(line, "#")
-		w := strings.Fields(line)
-		if len(w) == 0 {
-			continue
-		}
-		if len(w) != 3 {
-			return fmt.Errorf("vopd.isa:%d: want name, x, y", i+1)
+	var w []string
+	for i, line := range lines(readTab("vopd.isa")) {
+		if w = fields(w[:0], line); len(w) != 3 {
+			return fmt.Errorf("vopd.isa:%d: want name, x, y", i)
 		}
 		var op *Op
 		for _, o := range tb.byName[w[0]] {
@@ -221,7 +226,7 @@ func (d *decoder) buildVOPD(tb *tables) error {
 			continue
 		}
 		if op == nil {
-			return fmt.Errorf("vopd.isa:%d: unknown instruction %q", i+1, w[0])
+			return fmt.Errorf("vopd.isa:%d: unknown instruction %q", i, w[0])
 		}
 		for j, s := range w[1:] {
 			if s == "-" {
@@ -229,7 +234,7 @@ func (d *decoder) buildVOPD(tb *tables) error {
 			}
 			v, err := strconv.ParseUint(s, 16, 8)
 			if err != nil || v > 31 || j == 0 && v > 15 {
-				return fmt.Errorf("vopd.isa:%d: bad opcode %q", i+1, s)
+				return fmt.Errorf("vopd.isa:%d: bad opcode %q", i, s)
 			}
 			if j == 0 {
 				d.vopdX[v] = op

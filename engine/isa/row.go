@@ -6,23 +6,47 @@ import (
 	"strings"
 )
 
-// parseRow reads one instruction line:
+// rowReader reads instruction lines.
+type rowReader struct {
+	sets  *targetSets
+	ops   []Op          // room
+	specs []OperandSpec // room
+	w, x  []string      // words, used again for each line
+}
+
+// operands is room for n operands.
+func (r *rowReader) operands(n int) []OperandSpec {
+	if len(r.specs) < n {
+		r.specs = make([]OperandSpec, 1024)
+	}
+	l := r.specs[:0:n]
+	r.specs = r.specs[n:]
+	return l
+}
+
+// row reads one instruction line:
 //
 //	name|older@gens  op op op op op  dst : src ; flags
-func parseRow(line string, f Format, targets []*Target) (*Op, error) {
+func (r *rowReader) row(line string, f Format) (*Op, error) {
 	head, flags, _ := strings.Cut(line, ";")
 	head, srcs, ok := strings.Cut(head, ":")
-	w := strings.Fields(head)
+	w := fields(r.w[:0], head)
+	r.w = w
 	if !ok || len(w) < 1+int(NumGens) {
 		return nil, fmt.Errorf("want name, %d opcodes, dst : src", NumGens)
 	}
-	op := &Op{Fmt: f}
+	if len(r.ops) == 0 {
+		r.ops = make([]Op, 256)
+	}
+	op := &r.ops[0]
+	r.ops = r.ops[1:]
+	op.Fmt = f
 	for i := range op.Code {
 		op.Code[i] = -1
 	}
 	a := &op.attr
-	spellings := strings.Split(w[0], "|")
-	op.Name = spellings[0]
+	name, older, _ := strings.Cut(w[0], "|")
+	op.Name = name
 	for g := Gen(0); g < NumGens; g++ {
 		c, gate, gated := strings.Cut(w[1+g], "@")
 		if c == "-" {
@@ -35,20 +59,18 @@ func parseRow(line string, f Format, targets []*Target) (*Op, error) {
 		op.Code[g] = int16(v)
 		a.names[g] = op.Name
 		if gated {
-			m, err := genBits(gate, "/", targets)
+			m, err := r.sets.of(gate, '/')
 			if err != nil {
 				return nil, err
 			}
 			a.targets |= m
 			continue
 		}
-		for _, t := range targets {
-			if t.Gen == g {
-				a.targets |= t.bit
-			}
-		}
+		a.targets |= r.sets.gen[g]
 	}
-	for _, s := range spellings[1:] {
+	for older != "" {
+		var s string
+		s, older, _ = strings.Cut(older, "|")
 		n, gens, ok := strings.Cut(s, "@")
 		if !ok {
 			return nil, fmt.Errorf("older spelling %q without generations", s)
@@ -62,10 +84,13 @@ func parseRow(line string, f Format, targets []*Target) (*Op, error) {
 			a.names[g] = n
 		}
 	}
-	if err := parseOperands(op, w[1+NumGens:], strings.Fields(srcs)); err != nil {
+	r.x = fields(r.x[:0], srcs)
+	op.Dst, op.Src = r.operands(2), r.operands(4)
+	if err := parseOperands(op, w[1+NumGens:], r.x); err != nil {
 		return nil, err
 	}
-	if err := parseFlags(op, strings.Fields(flags), targets); err != nil {
+	r.x = fields(r.x[:0], flags)
+	if err := parseFlags(op, r.x, r.sets); err != nil {
 		return nil, err
 	}
 	deriveRow(op)
@@ -142,7 +167,7 @@ func parseOperands(op *Op, dst, src []string) error {
 	return nil
 }
 
-func parseFlags(op *Op, flags []string, targets []*Target) error {
+func parseFlags(op *Op, flags []string, sets *targetSets) error {
 	a := &op.attr
 	for i := range a.mods {
 		a.mods[i] = modNone
@@ -164,7 +189,7 @@ func parseFlags(op *Op, flags []string, targets []*Target) error {
 		m := ^uint64(0)
 		if gated {
 			var err error
-			if m, err = genBits(list, ",", targets); err != nil {
+			if m, err = sets.of(list, ','); err != nil {
 				return err
 			}
 		}

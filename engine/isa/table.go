@@ -3,10 +3,13 @@ package isa
 import (
 	"embed"
 	"fmt"
+	"io"
+	"iter"
 	"sort"
 	"strconv"
 	"strings"
 	"sync"
+	"unsafe"
 )
 
 //go:embed tab/*.isa
@@ -208,21 +211,68 @@ var load = sync.OnceValue(func() *tables {
 	return t
 })
 
+// readTab is the text of a table, "" if there is none.
 func readTab(name string) string {
-	b, err := tabFS.ReadFile("tab/" + name)
+	f, err := tabFS.Open("tab/" + name)
 	if err != nil {
 		return ""
 	}
-	return string(b)
+	defer func() { _ = f.Close() }()
+	i, err := f.Stat()
+	if err != nil {
+		return ""
+	}
+	b := make([]byte, i.Size())
+	if _, err := io.ReadFull(f, b); err != nil {
+		return ""
+	}
+	return unsafe.String(unsafe.SliceData(b), len(b)) // nobody else has b
+}
+
+// lines are the lines of a table that hold something, without comments, and their numbers.
+func lines(text string) iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		for n := 1; text != ""; n++ {
+			line := text
+			if i := strings.IndexByte(text, '\n'); i >= 0 {
+				line, text = text[:i], text[i+1:]
+			} else {
+				text = ""
+			}
+			if i := strings.IndexByte(line, '#'); i >= 0 {
+				line = line[:i]
+			}
+			if strings.TrimSpace(line) != "" && !yield(n, line) {
+				return
+			}
+		}
+	}
+}
+
+// fields appends the words of s to w.
+func fields(w []string, s string) []string {
+	start := -1
+	for i := 0; i < len(s); i++ {
+		if blank := s[i] == ' ' || s[i] == '\t'; blank && start >= 0 {
+			w, start = append(w, s[start:i]), -1
+		} else if !blank && start < 0 {
+			start = i
+		}
+	}
+	if start >= 0 {
+		w = append(w, s[start:])
+	}
+	return w
 }
 
 func loadTables() (*tables, error) {
-	tb := &tables{byName: map[string][]*Op{}}
+	tb := &tables{byName: make(map[string][]*Op, 3000)}
 	var err error
 	if tb.targets, err = parseTargets(readTab("targets.isa")); err != nil {
 		return nil, err
 	}
-	if tb.names, err = parseNames(readTab("names.isa"), tb.targets); err != nil {
+	r := &rowReader{sets: setsOf(tb.targets)}
+	if tb.names, err = parseNames(readTab("names.isa"), r.sets); err != nil {
 		return nil, err
 	}
 	layouts, err := parseFormats(readTab("formats.isa"))
@@ -239,21 +289,21 @@ func loadTables() (*tables, error) {
 			continue
 		}
 		file := strings.ToLower(n) + ".isa"
-		for i, line := range strings.Split(readTab(file), "\n") {
-			line, _, _ = strings.Cut(line, "#")
-			if strings.TrimSpace(line) == "" {
-				continue
-			}
-			op, err := parseRow(line, formatNames[n], tb.targets)
+		for i, line := range lines(readTab(file)) {
+			op, err := r.row(line, formatNames[n])
 			if err != nil {
-				return nil, fmt.Errorf("%s:%d: %w", file, i+1, err)
+				return nil, fmt.Errorf("%s:%d: %w", file, i, err)
 			}
 			op.ID = len(tb.ops)
 			tb.ops = append(tb.ops, op)
 		}
 	}
-	for _, op := range tb.ops {
-		tb.byName[op.Name] = append(tb.byName[op.Name], op)
+	for i, op := range tb.ops {
+		if l := tb.byName[op.Name]; l != nil {
+			tb.byName[op.Name] = append(l, op)
+		} else {
+			tb.byName[op.Name] = tb.ops[i : i+1 : i+1]
+		}
 	}
 	for _, op := range tb.ops { // older spellings never hide a canonical name
 		for _, a := range op.Aliases {
@@ -296,45 +346,57 @@ func (op *Op) Spelling(t *Target) string {
 }
 
 // parseNames reads tab/names.isa.
-func parseNames(text string, targets []*Target) (map[string][]named, error) {
+func parseNames(text string, sets *targetSets) (map[string][]named, error) {
 	out := map[string][]named{}
-	for i, line := range strings.Split(text, "\n") {
-		line, _, _ = strings.Cut(line, "#")
-		w := strings.Fields(line)
-		if len(w) == 0 {
-			continue
-		}
-		if len(w) != 4 {
-			return nil, fmt.Errorf("names.isa:%d: want table, value, name, targets", i+1)
+	var w []string
+	for i, line := range lines(text) {
+		if w = fields(w[:0], line); len(w) != 4 {
+			return nil, fmt.Errorf("names.isa:%d: want table, value, name, targets", i)
 		}
 		v, err := strconv.ParseUint(w[1], 10, 16)
 		if err != nil {
-			return nil, fmt.Errorf("names.isa:%d: %w", i+1, err)
+			return nil, fmt.Errorf("names.isa:%d: %w", i, err)
 		}
-		m, err := genBits(w[3], ",", targets)
+		m, err := sets.of(w[3], ',')
 		if err != nil {
-			return nil, fmt.Errorf("names.isa:%d: %w", i+1, err)
+			return nil, fmt.Errorf("names.isa:%d: %w", i, err)
 		}
 		out[w[0]] = append(out[w[0]], named{uint32(v), w[2], m})
 	}
 	return out, nil
 }
 
-// genBits returns the targets of a list of generations and sub-targets ("9,90a,1010").
-func genBits(list, sep string, targets []*Target) (uint64, error) {
-	var m uint64
-	for _, s := range strings.Split(list, sep) {
-		found := false
-		g, isGen := genNames[s]
-		for _, t := range targets {
-			if isGen && t.Gen == g || !isGen && t.Name == "gfx"+s {
-				m |= t.bit
-				found = true
-			}
+// targetSets are the targets by what the tables call them.
+type targetSets struct {
+	gen  [NumGens]uint64
+	name map[string]uint64 // without "gfx"
+}
+
+func setsOf(targets []*Target) *targetSets {
+	s := &targetSets{name: make(map[string]uint64, len(targets))}
+	for _, t := range targets {
+		s.gen[t.Gen] |= t.bit
+		s.name[strings.TrimPrefix(t.Name, "gfx")] |= t.bit
+	}
+	return s
+}
+
+// of returns the targets of a list of generations and sub-targets ("9,90a,1010").
+func (s *targetSets) of(list string, sep byte) (m uint64, err error) {
+	for more := true; more; {
+		x := list
+		i := strings.IndexByte(list, sep)
+		if more = i >= 0; more {
+			x, list = list[:i], list[i+1:]
 		}
-		if !found {
-			return 0, fmt.Errorf("unknown target %q", s)
+		bits := s.name[x]
+		if g, ok := genNames[x]; ok {
+			bits = s.gen[g]
 		}
+		if bits == 0 {
+			return 0, fmt.Errorf("unknown target %q", x)
+		}
+		m |= bits
 	}
 	return m, nil
 }

@@ -41,3 +41,13 @@ s_endpgm`)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/inst")
 }
+
+// BenchmarkMeanings reads what all instructions mean.
+func BenchmarkMeanings(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := readMeanings(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

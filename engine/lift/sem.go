@@ -3,6 +3,7 @@ package lift
 import (
 	"embed"
 	"fmt"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -15,11 +16,13 @@ import (
 //go:embed sem/*.sem
 var semFS embed.FS
 
-// meaning is one compiled line of sem/.
+// meaning is what one instruction does: a line of sem/, which compile reads when somebody wants it.
 type meaning struct {
 	name     string // as written, after brace expansion
-	pos      string // file:line
-	body     string // of statements; meaningOf makes stmts of it
+	file     string
+	line     int
+	text     string   // what stands after the colon, with $1, $2, ...
+	taken    []string // the alternatives that stand for these
 	stmts    []stmt
 	rule     rule // instead of stmts
 	ruleName string
@@ -31,8 +34,14 @@ type meaning struct {
 // rule lifts one instruction; args are the words after its name in the line. It reports what it cannot do.
 type rule func(c *ictx, args []string) error
 
-var loadOnce = sync.OnceValues(func() (map[string]*meaning, error) {
-	all := map[string]*meaning{}
+var loadOnce = sync.OnceValues(readMeanings)
+
+// meanings are the lines of sem/ by mnemonic.
+type meanings map[string]*meaning
+
+// readMeanings reads sem/.
+func readMeanings() (meanings, error) {
+	all := make(meanings, 4000)
 	files, err := semFS.ReadDir("sem")
 	if err != nil {
 		return nil, err
@@ -42,100 +51,124 @@ var loadOnce = sync.OnceValues(func() (map[string]*meaning, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := parseFile(f.Name(), string(text), all); err != nil {
+		if err := all.add(f.Name(), string(text)); err != nil {
 			return nil, err
 		}
 	}
 	return all, nil
-})
+}
 
-// parseFile adds the lines of one file to all.
-func parseFile(name, text string, all map[string]*meaning) error {
-	for i, line := range strings.Split(text, "\n") {
-		if k := strings.IndexByte(line, '#'); k >= 0 {
-			line = line[:k]
+// add adds the lines of one file.
+func (all meanings) add(file, text string) error {
+	r := reader{all: all, file: file}
+	for text != "" {
+		line := text
+		if i := strings.IndexByte(text, '\n'); i >= 0 {
+			line, text = text[:i], text[i+1:]
+		} else {
+			text = ""
 		}
-		line = strings.TrimSpace(line)
-		if line == "" {
+		r.line++
+		if i := strings.IndexByte(line, '#'); i >= 0 {
+			line = line[:i]
+		}
+		if strings.TrimSpace(line) == "" {
 			continue
 		}
-		pos := name + ":" + strconv.Itoa(i+1)
 		head, body, ok := strings.Cut(line, ":")
 		if !ok {
-			return fmt.Errorf("%s: no colon", pos)
+			return fmt.Errorf("%s:%d: no colon", file, r.line)
 		}
-		for _, h := range strings.Fields(head) {
-			for _, x := range expand(h) {
-				m, err := parseBody(strings.TrimSpace(x.subst(body)))
-				if err != nil {
-					return fmt.Errorf("%s: %s: %w", pos, x.name, err)
-				}
-				if old := all[x.name]; old != nil {
-					return fmt.Errorf("%s: %s already at %s", pos, x.name, old.pos)
-				}
-				m.name, m.pos, m.dst = x.name, pos, namedDst(x.name)
-				all[x.name] = m
+		r.body = strings.TrimSpace(body)
+		r.dollar = strings.IndexByte(body, '$') >= 0
+		for head = strings.TrimSpace(head); head != ""; head = strings.TrimLeft(head, " \t") {
+			name := head
+			if i := strings.IndexAny(head, " \t"); i >= 0 {
+				name = head[:i]
+			}
+			head = head[len(name):]
+			if err := r.expand(name, nil, nil); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
 }
 
-// parseBody compiles what stands after the colon.
-func parseBody(body string) (*meaning, error) {
-	m := &meaning{}
-	if r, ok := strings.CutPrefix(body, "@"); ok {
-		w := strings.Fields(r)
-		if len(w) == 0 || rules[w[0]] == nil {
-			return nil, fmt.Errorf("unknown rule in %q", body)
-		}
-		m.ruleName, m.rule, m.args, m.flow = w[0], rules[w[0]], w[1:], flows[w[0]]
-		return m, nil
-	}
-	m.body = body
-	return m, nil
+// reader reads one file.
+type reader struct {
+	all    meanings
+	file   string
+	line   int
+	body   string
+	dollar bool      // body has alternatives to fill in
+	room   []meaning // for more
 }
 
-// compile parses the statements.
-func (m *meaning) compile() (err error) {
-	if m.rule == nil && m.stmts == nil {
-		if m.stmts, err = parseStmts(m.body); err != nil {
-			err = fmt.Errorf("%s: %s: %w", m.pos, m.name, err)
-		}
-	}
-	return err
-}
-
-// expansion is one name made from braces, and the alternatives that were taken.
-type expansion struct {
-	name  string
-	taken []string
-}
-
-// subst replaces $1, $2, ... by the alternatives taken.
-func (x expansion) subst(body string) string {
-	if strings.IndexByte(body, '$') < 0 {
-		return body
-	}
-	for i, t := range x.taken {
-		body = strings.ReplaceAll(body, "$"+strconv.Itoa(i+1), t)
-	}
-	return body
-}
-
-// expand expands the braces of a name: a{b,c}d is abd, acd.
-func expand(s string) []expansion {
-	i, j := strings.IndexByte(s, '{'), strings.IndexByte(s, '}')
+// expand adds what the rest of a mnemonic makes, behind name: a{b,c}d is abd, acd. taken are the alternatives so far.
+func (r *reader) expand(rest string, name []byte, taken []string) error {
+	i, j := strings.IndexByte(rest, '{'), strings.IndexByte(rest, '}')
 	if i < 0 || j < i {
-		return []expansion{{name: s}}
+		return r.put(string(append(name, rest...)), taken)
 	}
-	var out []expansion
-	for _, alt := range strings.Split(s[i+1:j], ",") {
-		for _, rest := range expand(s[j+1:]) {
-			out = append(out, expansion{s[:i] + alt + rest.name, append([]string{alt}, rest.taken...)})
+	name = append(name, rest[:i]...)
+	list, rest := rest[i+1:j], rest[j+1:]
+	for more := true; more; {
+		var alt string
+		if alt, list, more = strings.Cut(list, ","); !more {
+			list = ""
+		}
+		if err := r.expand(rest, append(name, alt...), append(taken, alt)); err != nil {
+			return err
 		}
 	}
-	return out
+	return nil
+}
+
+// put adds the line for one mnemonic.
+func (r *reader) put(name string, taken []string) error {
+	if old := r.all[name]; old != nil {
+		return fmt.Errorf("%s:%d: %s already at %s:%d", r.file, r.line, name, old.file, old.line)
+	}
+	if len(r.room) == 0 {
+		r.room = make([]meaning, 256)
+	}
+	m := &r.room[0]
+	r.room = r.room[1:]
+	*m = meaning{name: name, file: r.file, line: r.line, text: r.body}
+	if r.dollar {
+		m.taken = slices.Clone(taken)
+	}
+	r.all[name] = m
+	return nil
+}
+
+// compile reads what stands after the colon.
+func (m *meaning) compile() (err error) {
+	if m.rule != nil || m.stmts != nil {
+		return nil
+	}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%s:%d: %s: %w", m.file, m.line, m.name, err)
+		}
+	}()
+	text := m.text
+	for i, t := range m.taken {
+		text = strings.ReplaceAll(text, "$"+strconv.Itoa(i+1), t)
+	}
+	m.dst = namedDst(m.name)
+	r, ok := strings.CutPrefix(text, "@")
+	if !ok {
+		m.stmts, err = parseStmts(text)
+		return err
+	}
+	w := strings.Fields(r)
+	if len(w) == 0 || rules[w[0]] == nil {
+		return fmt.Errorf("unknown rule in %q", text)
+	}
+	m.ruleName, m.rule, m.args, m.flow = w[0], rules[w[0]], w[1:], flows[w[0]]
+	return nil
 }
 
 // byOp caches the meanings of table rows by Op.ID.
