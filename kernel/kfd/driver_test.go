@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -231,8 +232,22 @@ func TestTopology(t *testing.T) {
 			}
 		}
 	}
+	// What AMD's management library looks for before it says that there are boards at all: the card beside each render node, and its sensors.
+	for i, render := range []string{"renderD128", "renderD129"} {
+		entries, err := s.ReadDir("/sys/class/drm/" + render + "/device/drm")
+		var names []string
+		for _, e := range entries {
+			names = append(names, e.Name)
+		}
+		if want := []string{"card" + strconv.Itoa(i), render}; err != nil || !slices.Equal(names, want) {
+			t.Errorf("%s's device has the nodes %q, want %q (%v)", render, names, want, err)
+		}
+		if got := read("/sys/class/drm/card" + strconv.Itoa(i) + "/device/hwmon/hwmon" + strconv.Itoa(i) + "/name"); got != "amdgpu\n" {
+			t.Errorf("the sensors of card%d are %q's", i, got)
+		}
+	}
 	for p, want := range map[string]error{
-		"/dev/dri/card128": unix.ENOENT, "/sys/dev/char/226:200": unix.ENOENT, "/sys/class/kfd/kfd/topology/nodes/9": unix.ENOENT,
+		"/dev/dri/card0": unix.ENOENT, "/dev/dri/card128": unix.ENOENT, "/sys/dev/char/226:200": unix.ENOENT, "/sys/class/kfd/kfd/topology/nodes/9": unix.ENOENT,
 		"/sys/dev/char/226:128/device/drm": nil, "/dev/dri/renderD129": nil, "/sys/module/amdgpu/initstate": nil, "/proc/modules": nil,
 	} {
 		if _, err := s.Stat(p); err != want || !s.Owns(p) {

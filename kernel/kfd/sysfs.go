@@ -247,6 +247,7 @@ func (s *Sysfs) devices(d *Driver) {
 		s.add(render+"/subsystem", &entry{kind: Link, target: "/sys/class/drm"})
 		s.add(fmt.Sprintf("/sys/dev/char/%d:%d", drmMajor, n.minor), &entry{kind: Link, target: render})
 		s.add("/sys/class/drm/"+name, &entry{kind: Link, target: render})
+		s.primary(n, pci)
 		p := &n.dev.Profile.PCI
 		slot := fmt.Sprintf("0000:%02x:00.0", busOf(n))
 		s.file(pci+"/vendor", fmt.Sprintf("0x%04x\n", uint32(p.Vendor)))
@@ -267,6 +268,23 @@ func (s *Sysfs) devices(d *Driver) {
 	}
 	// The links' other ends stand outside the owned prefixes: they exist in this tree so that paths through the links do.
 	s.add("/sys/bus/pci", &entry{kind: Dir})
+}
+
+// primary adds what tools of system management know a board by: the primary node that DRM gives each device beside its render node
+// (drm_drv.c), and the directory that amdgpu registers for its sensors (amdgpu_pm.c).
+//
+// fidelity: refused /dev/dri/cardN: the primary node is in sysfs, as management tools look for it there, and cannot be opened: nobody drives a display
+// fidelity: refused sensors: hwmon has the driver's name and no temperature, clock, fan or power, as there are none
+func (s *Sysfs) primary(n *node, pci string) {
+	minor := n.minor - kfd.FirstRenderNode
+	name := fmt.Sprintf("card%d", minor)
+	card := pci + "/drm/" + name
+	s.file(card+"/dev", fmt.Sprintf("%d:%d\n", drmMajor, minor))
+	s.file(card+"/uevent", fmt.Sprintf("MAJOR=%d\nMINOR=%d\nDEVNAME=dri/%s\nDEVTYPE=drm_minor\n", drmMajor, minor, name))
+	s.add(card+"/device", &entry{kind: Link, target: pci})
+	s.add(card+"/subsystem", &entry{kind: Link, target: "/sys/class/drm"})
+	s.add("/sys/class/drm/"+name, &entry{kind: Link, target: card})
+	s.file(fmt.Sprintf("%s/hwmon/hwmon%d/name", pci, minor), "amdgpu\n")
 }
 
 // module adds the traces of a loaded module.
