@@ -145,6 +145,10 @@ func (c *compiler) plan() {
 			carries = true
 		case ir.OpMToV:
 			bits = true
+		case ir.OpLoad, ir.OpStore:
+			if v.Space == ir.LDS && !c.m.Quick {
+				c.foldOffset(id, v)
+			}
 		}
 	}
 	if carries || bits {

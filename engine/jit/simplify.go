@@ -23,10 +23,6 @@ func (c *compiler) simplify(carries bool) {
 	for _, id := range c.b.Code {
 		v := c.v(id)
 		switch v.Op {
-		case ir.OpLoad, ir.OpStore:
-			if v.Space == ir.LDS {
-				c.foldOffset(id, v)
-			}
 		case ir.OpAdd, ir.OpSub:
 			if v.Type != ir.V32 {
 				continue
