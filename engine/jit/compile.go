@@ -102,6 +102,7 @@ const (
 	segScalar segKind = iota
 	segVector
 	segWave
+	segStores // LDS stores of dwords at one address
 )
 
 type segment struct {
@@ -335,6 +336,8 @@ func (c *compiler) block(b *ir.Block) {
 			c.scalarSegment(s.ops)
 		case segVector:
 			c.vectorSegment(s.ops)
+		case segStores:
+			c.ldsStores(s.ops)
 		case segWave:
 			c.waveOp(s.ops[0])
 		}

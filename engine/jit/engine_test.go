@@ -84,7 +84,7 @@ func diffEnginesWith(t testing.TB, seed uint64, f *ir.Func, nvgpr int, setUp fun
 			}
 		}
 	}
-	for name, m := range map[string][2][]byte{"LDS": {a.lds, b.lds}, "memory": {a.space.b, b.space.b}} {
+	for name, m := range map[string][2][]byte{"LDS": {a.lds[:cap(a.lds)], b.lds[:cap(b.lds)]}, "memory": {a.space.b, b.space.b}} {
 		for i := range m[0] {
 			if m[0][i] != m[1][i] {
 				d("%s at %#x = %#x, want %#x", name, i, m[1][i:i+8], m[0][i:i+8])

@@ -316,6 +316,10 @@ func (p *planner) add(id ir.ID) {
 			}
 			p.load = true
 		}
+		if v.Op == ir.OpStore && !c.m.Quick && !c.m.AVX2 && c.v(v.Args[2]).Type == ir.M {
+			p.addStore(id, v)
+			return
+		}
 		if v.Op == ir.OpStore {
 			if p.store || p.load {
 				p.close()

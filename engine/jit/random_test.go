@@ -94,7 +94,7 @@ func compare(t *testing.T, seed uint64, f *ir.Func) bool {
 			}
 		}
 	}
-	for name, m := range map[string][2][]byte{"LDS": {a.lds, b.lds}, "memory": {a.space.b, b.space.b}} {
+	for name, m := range map[string][2][]byte{"LDS": {a.lds[:cap(a.lds)], b.lds[:cap(b.lds)]}, "memory": {a.space.b, b.space.b}} {
 		for i := range m[0] {
 			if m[0][i] != m[1][i] {
 				d("%s at %#x = %#x, want %#x", name, i, m[1][i:i+8], m[0][i:i+8])
