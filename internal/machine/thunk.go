@@ -72,8 +72,11 @@ var arguments = sync.Pool{New: func() any { return new([argumentWords]uint64) }}
 
 const argumentWords = 1 << 13 / 8 // the size field of a request has 14 bits, but no argument comes near
 
-// Ioctl gives the driver a copy of the argument.
+// Ioctl gives the driver the argument, or, where it wants an address, that of a copy.
 func (f *thunkFile) Ioctl(req abi.Request, arg []byte) error {
+	if c, ok := f.File.(kfd.Caller); ok {
+		return c.Call(uint32(req), arg)
+	}
 	words := arguments.Get().(*[argumentWords]uint64)
 	defer arguments.Put(words)
 	if len(arg) > len(words)*8 {

@@ -45,6 +45,13 @@ type Beginner interface {
 	Begin(cmd uint32, arg uintptr) (rest func() error, err error)
 }
 
+// Caller is a File for code in this process, whose arguments need not be looked for in the memory of a program.
+type Caller interface {
+	File
+	// Call is Ioctl with the argument's bytes. The handler may sleep.
+	Call(cmd uint32, arg []byte) error
+}
+
 // Config is what a Driver needs of the process it serves.
 type Config struct {
 	World  sched.World
@@ -280,8 +287,46 @@ func (f *kfdFile) Ioctl(cmd uint32, arg uintptr) error {
 	return err
 }
 
+// Call implements Caller.
+func (f *kfdFile) Call(cmd uint32, arg []byte) error {
+	if kfd.Request(cmd).Size() > uint32(len(arg)) {
+		return unix.EFAULT
+	}
+	rest, err := f.begin(cmd, argument{own: arg})
+	if rest != nil {
+		return rest()
+	}
+	return err
+}
+
+// argument is where the argument structure of a command is: at an address of the program, or in own.
+type argument struct {
+	addr uintptr
+	own  []byte
+}
+
+func (a argument) read(m uaccess.Memory, b []byte) error {
+	if a.own != nil {
+		copy(b, a.own)
+		return nil
+	}
+	return m.Read(uint64(a.addr), b)
+}
+
+func (a argument) write(m uaccess.Memory, b []byte) error {
+	if a.own != nil {
+		copy(a.own, b)
+		return nil
+	}
+	return m.Write(uint64(a.addr), b)
+}
+
 // Begin implements Beginner.
 func (f *kfdFile) Begin(cmd uint32, arg uintptr) (rest func() error, err error) {
+	return f.begin(cmd, argument{addr: arg})
+}
+
+func (f *kfdFile) begin(cmd uint32, arg argument) (rest func() error, err error) {
 	if f.closed.Load() || f.proc.dead.Load() {
 		return nil, unix.EBADF
 	}
@@ -309,7 +354,7 @@ func (f *kfdFile) Begin(cmd uint32, arg uintptr) (rest func() error, err error) 
 	b = b[:size]
 	mem := f.proc.drv.mem
 	if c.Dir&kfd.DirWrite != 0 {
-		if err := mem.Read(uint64(arg), b[:usize]); err != nil {
+		if err := arg.read(mem, b[:usize]); err != nil {
 			return nil, err
 		}
 	}
@@ -318,12 +363,12 @@ func (f *kfdFile) Begin(cmd uint32, arg uintptr) (rest func() error, err error) 
 }
 
 // end finishes a command: b is its argument structure, out what of it the caller has room for.
-func (f *kfdFile) end(c kfd.Command, b, out []byte, arg uintptr, err error) error {
+func (f *kfdFile) end(c kfd.Command, b, out []byte, arg argument, err error) error {
 	if call := f.proc.drv.cfg.Hooks.Call; call != nil {
 		call(c, b, err)
 	}
 	if c.Dir&kfd.DirRead != 0 {
-		if e := f.proc.drv.mem.Write(uint64(arg), out); e != nil {
+		if e := arg.write(f.proc.drv.mem, out); e != nil {
 			return e
 		}
 	}
@@ -331,9 +376,9 @@ func (f *kfdFile) end(c kfd.Command, b, out []byte, arg uintptr, err error) erro
 }
 
 // beginWait is Begin of WAIT_EVENTS.
-func (f *kfdFile) beginWait(c kfd.Command, r kfd.Request, arg uintptr) (rest func() error, err error) {
+func (f *kfdFile) beginWait(c kfd.Command, r kfd.Request, arg argument) (rest func() error, err error) {
 	b := make([]byte, max(r.Size(), uint32(unsafe.Sizeof(kfd.WaitEventsArgs{}))))
-	if err := f.proc.drv.mem.Read(uint64(arg), b[:r.Size()]); err != nil {
+	if err := arg.read(f.proc.drv.mem, b[:r.Size()]); err != nil {
 		return nil, err
 	}
 	a := kfd.Decode[kfd.WaitEventsArgs](b)

@@ -58,6 +58,9 @@ func (Process) Read(addr uint64, b []byte) error { return transfer(addr, b, fals
 // Write implements Memory.
 func (Process) Write(addr uint64, b []byte) error { return transfer(addr, b, true) }
 
+// self is this process. A child of fork has a Go runtime of its own.
+var self = unix.Getpid()
+
 func transfer(addr uint64, b []byte, write bool) error {
 	if len(b) == 0 {
 		return nil
@@ -72,9 +75,9 @@ func transfer(addr uint64, b []byte, write bool) error {
 	var err error
 	for {
 		if write {
-			n, err = unix.ProcessVMWritev(unix.Getpid(), local, remote, 0)
+			n, err = unix.ProcessVMWritev(self, local, remote, 0)
 		} else {
-			n, err = unix.ProcessVMReadv(unix.Getpid(), local, remote, 0)
+			n, err = unix.ProcessVMReadv(self, local, remote, 0)
 		}
 		if err != unix.EINTR {
 			break

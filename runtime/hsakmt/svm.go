@@ -10,6 +10,9 @@ import (
 // host and devices; their addresses do not. The runtime itself must not load from it or store to it, because a page that is on a device comes home by a fault, which
 // the driver, perhaps in this process, has to serve.
 
+// chunkSize is the driver's piece between a page and hugeSize.
+const chunkSize = 64 << 10
+
 // AllocSVM takes size bytes of fresh private memory of the process. No GPU may use it before SVM says so.
 func (k *KFD) AllocSVM(size uint64) (*Mem, error) {
 	const op = "alloc_svm"
@@ -17,9 +20,13 @@ func (k *KFD) AllocSVM(size uint64) (*Mem, error) {
 		return nil, fail(op, InvalidParameter)
 	}
 	size = (size + PageSize - 1) &^ (PageSize - 1)
+	// The driver maps in naturally aligned pieces of these sizes, each for a price that hardly depends on the size.
 	align := uint64(PageSize)
-	if size >= hugeSize {
+	switch {
+	case size >= hugeSize:
 		align = hugeSize
+	case size >= chunkSize:
+		align = chunkSize
 	}
 	m := &Mem{Size: size, svm: true, mapped: map[int]bool{}}
 	var err error
