@@ -72,8 +72,7 @@ func (c *compiler) canFloat2(v *ir.Value) bool {
 	case ir.OpFMed3:
 		return v.FP&ir.FPIEEE != 0
 	case ir.OpFClass:
-		_, ok := c.isConst(v.Args[1])
-		return ok || v.Kind == ir.F32
+		return true
 	}
 	return false
 }
@@ -165,7 +164,7 @@ func (c *compiler) floatOp2(id ir.ID, v *ir.Value, u int) {
 			if _, ok := c.isConst(v.Args[1]); ok {
 				masks[i] = c.classMask(x, v, f)
 			} else {
-				masks[i] = c.classOf(x, v, u)
+				masks[i] = c.classOf(x, v, i, u, f)
 			}
 			before[1] |= 1 << masks[i]
 		case ir.OpFDivFixup:
@@ -299,12 +298,17 @@ func (c *compiler) classMask(x x86.Vec, v *ir.Value, f *fmtInfo) x86.K {
 	return d
 }
 
-// classOf tests f32 numbers x against classes that are not constant: each lane's number has one class, whose bit is looked for.
-func (c *compiler) classOf(x x86.Vec, v *ir.Value, u int) x86.K {
+// classOf tests numbers x, half i of them for f64, against classes that are not constant: each lane's number has one class, whose bit is
+// looked for.
+func (c *compiler) classOf(x x86.Vec, v *ir.Value, i, u int, f *fmtInfo) x86.K {
 	r, a := &c.r, &c.a
 	const L = x86.L512
 	d, k, t := r.ktmp(), r.ktmp(), r.tmp()
 	put := func(bit int, m x86.Mod) {
+		if f.size == 8 {
+			a.E(x86.VPBROADCASTQ, L, uint8(t), 0, x86.ML(a.Const64(1<<bit), 0), m)
+			return
+		}
 		a.E(x86.VPBROADCASTD, L, uint8(t), 0, x86.ML(a.Const32(1<<bit), 0), m)
 	}
 	put(8, noMod) // positive, if it is none of the others
@@ -312,14 +316,18 @@ func (c *compiler) classOf(x x86.Vec, v *ir.Value, u int) x86.K {
 		imm uint8
 		bit int
 	}{{clDenorm, 7}, {clNeg, 3}, {clSNaN, 0}, {clQNaN, 1}, {clNegInf, 2}, {clNegZero, 5}, {clPosZero, 6}, {clPosInf, 9}} {
-		a.EI(x86.VFPCLASSPS, L, uint8(k), 0, x86.V(x), cl.imm, noMod)
+		a.EI(f.class, L, uint8(k), 0, x86.V(x), cl.imm, noMod)
 		put(cl.bit, x86.Masked(k))
 	}
-	a.EI(x86.VFPCLASSPS, L, uint8(k), 0, x86.V(x), clDenorm, noMod)
-	a.EI(x86.VFPCLASSPS, L, uint8(d), 0, x86.V(x), clNeg, noMod)
+	a.EI(f.class, L, uint8(k), 0, x86.V(x), clDenorm, noMod)
+	a.EI(f.class, L, uint8(d), 0, x86.V(x), clNeg, noMod)
 	a.X(x86.KANDW, x86.L128, uint8(k), uint8(k), x86.KR(d))
 	put(4, x86.Masked(k))
-	a.E(x86.VPTESTMD, L, uint8(d), uint8(t), r.opnd(v.Args[1], 0, u, 4), noMod)
+	if f.size == 8 {
+		a.E(x86.VPTESTMQ, L, uint8(d), uint8(t), x86.V(c.half(v.Args[1], i, u, x86.VPMOVSXDQ)), noMod)
+	} else {
+		a.E(x86.VPTESTMD, L, uint8(d), uint8(t), r.opnd(v.Args[1], 0, u, 4), noMod)
+	}
 	return d
 }
 

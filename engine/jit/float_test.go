@@ -171,38 +171,48 @@ func checkFloat(t *testing.T, r *rand.Rand, v ir.Value, n, rounds int, numbers f
 	}
 }
 
-// TestClassOfLanes compares v_cmp_class_f32 with classes that differ by lane or are in a scalar register, on numbers of every class.
+// TestClassOfLanes compares v_cmp_class_f32 and f64 with classes that differ by lane or are in a scalar register, on numbers of every class.
 func TestClassOfLanes(t *testing.T) {
 	onEach(t, func(t *testing.T) {
-		numbers := []uint32{0, 1 << 31, 1, 1<<31 | 1, 0x7fffff, 0x807fffff, 0x800000, 0x3f800000, 0xbf800000, 0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000, 0x7f800001, 0xffa00000, 0x7fc00000, 0xffc00001}
-		f := &ir.Func{PC: 0x10000, Lanes: 64}
-		b := &ir.Block{Insts: 9, Term: ir.Term{Kind: ir.TermExit, Exit: ir.ExitEndPgm, Next: 4, Cond: ir.NoID}}
-		f.Blocks = []*ir.Block{b}
-		add := func(v ir.Value) ir.ID { return f.Add(b, v) }
-		for i := range uint64(4) {
-			x := add(ir.Value{Op: ir.OpVGet, Type: ir.V32, Imm: i})
-			y := add(ir.Value{Op: ir.OpVGet, Type: ir.V32, Imm: i + 4})
-			if i%2 == 1 {
-				y = add(ir.Value{Op: ir.OpSGet, Type: ir.S32, Imm: i})
-			}
-			m := add(ir.Value{Op: ir.OpFClass, Type: ir.M, Kind: ir.F32, Args: []ir.ID{x, y}})
-			add(ir.Value{Op: ir.OpMSet, Imm: 4 + 2*i, Args: []ir.ID{m}})
-		}
-		if p, err := CompileWith(f, Options{AVX2: hostAVX2}); err != nil || p.helpers > 0 {
-			t.Fatalf("%v, %d by the helper", err, p.helpers)
-		}
-		for seed := range uint64(20) {
-			diff := diffEnginesWith(t, seed, f, 12, func(g *rig) {
-				for i := range 4 {
-					for l := range 64 {
-						g.w.VGPR(i)[l] = numbers[(int(seed)*7+i*5+l)%len(numbers)]
-						g.w.VGPR(i + 4)[l] = 1<<((uint(l)+uint(seed))%11) | 1<<(uint(l)*7%10)
-					}
-					g.w.S[i] = 1<<(seed%10) | 1<<(seed*3%10)
+		single := []uint64{0, 1 << 31, 1, 1<<31 | 1, 0x7fffff, 0x807fffff, 0x800000, 0x3f800000, 0xbf800000, 0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000, 0x7f800001, 0xffa00000, 0x7fc00000, 0xffc00001}
+		double := []uint64{0, 1 << 63, 1, 1<<63 | 1, 1<<52 - 1, 1<<63 | 1<<52 - 1, 1 << 52, 0x3ff << 52, 0xbff << 52, 0x7ff<<52 - 1, 0xfff<<52 - 1, 0x7ff << 52, 0xfff << 52, 0x7ff<<52 | 1, 0xfff4 << 48, 0x7ff8 << 48, 0xfff8<<48 | 1}
+		for _, k := range []ir.Kind{ir.F32, ir.F64} {
+			numbers := single
+			f := &ir.Func{PC: 0x10000, Lanes: 64}
+			b := &ir.Block{Insts: 9, Term: ir.Term{Kind: ir.TermExit, Exit: ir.ExitEndPgm, Next: 4, Cond: ir.NoID}}
+			f.Blocks = []*ir.Block{b}
+			add := func(v ir.Value) ir.ID { return f.Add(b, v) }
+			for i := range uint64(4) {
+				x := add(ir.Value{Op: ir.OpVGet, Type: ir.V32, Imm: i})
+				if k == ir.F64 {
+					numbers = double
+					hi := add(ir.Value{Op: ir.OpVGet, Type: ir.V32, Imm: i + 8})
+					x = add(ir.Value{Op: ir.OpPair, Type: ir.V64, Args: []ir.ID{x, hi}})
 				}
-			})
-			if len(diff) > 0 {
-				t.Fatal(diff)
+				y := add(ir.Value{Op: ir.OpVGet, Type: ir.V32, Imm: i + 4})
+				if i%2 == 1 {
+					y = add(ir.Value{Op: ir.OpSGet, Type: ir.S32, Imm: i})
+				}
+				m := add(ir.Value{Op: ir.OpFClass, Type: ir.M, Kind: k, Args: []ir.ID{x, y}})
+				add(ir.Value{Op: ir.OpMSet, Imm: 4 + 2*i, Args: []ir.ID{m}})
+			}
+			if p, err := CompileWith(f, Options{AVX2: hostAVX2}); err != nil || p.helpers > 0 {
+				t.Fatalf("%v: %v, %d by the helper", k, err, p.helpers)
+			}
+			for seed := range uint64(20) {
+				diff := diffEnginesWith(t, seed, f, 12, func(g *rig) {
+					for i := range 4 {
+						for l := range 64 {
+							n := numbers[(int(seed)*7+i*5+l)%len(numbers)]
+							g.w.VGPR(i)[l], g.w.VGPR(i + 8)[l] = uint32(n), uint32(n>>32)
+							g.w.VGPR(i + 4)[l] = 1<<((uint(l)+uint(seed))%11) | 1<<(uint(l)*7%10)
+						}
+						g.w.S[i] = 1<<(seed%10) | 1<<(seed*3%10)
+					}
+				})
+				if len(diff) > 0 {
+					t.Fatal(k, diff)
+				}
 			}
 		}
 	})
