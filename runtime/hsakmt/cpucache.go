@@ -30,12 +30,11 @@ func addCPUCaches(tree fs.FS, nodes []*Node) {
 		for _, cpu := range cpuList(string(list)) {
 			dir := path.Join(cpus, "cpu"+strconv.Itoa(cpu), "cache")
 			for i := 0; ; i++ {
-				c, shared, ok := readCPUCache(tree, path.Join(dir, "index"+strconv.Itoa(i)))
+				c, here, ok := readCPUCache(tree, path.Join(dir, "index"+strconv.Itoa(i)), cpu)
 				if !ok {
 					break
 				}
-				// One that several processors share is the first one's.
-				if c.ProcessorIDLow = uint64(cpu); len(shared) == 0 || shared[0] == cpu {
+				if here {
 					n.Caches = append(n.Caches, c)
 				}
 			}
@@ -43,7 +42,9 @@ func addCPUCaches(tree fs.FS, nodes []*Node) {
 	}
 }
 
-func readCPUCache(tree fs.FS, dir string) (c Cache, shared []int, ok bool) {
+// readCPUCache reads a cache of cpu; ok is false when there is none. One that several processors share is the first one's: it is not here, and
+// not read, for the others. Each file is several calls into the host's kernel, and big machines have thousands.
+func readCPUCache(tree fs.FS, dir string, cpu int) (c Cache, here, ok bool) {
 	text := func(name string) string {
 		b, err := fs.ReadFile(tree, path.Join(dir, name))
 		if err != nil {
@@ -55,12 +56,18 @@ func readCPUCache(tree fs.FS, dir string) (c Cache, shared []int, ok bool) {
 		v, _ := strconv.ParseUint(s, 10, 64)
 		return v
 	}
+	if c.Level = num(text("level")); c.Level == 0 {
+		return c, false, false
+	}
+	if shared := cpuList(text("shared_cpu_list")); len(shared) > 0 && shared[0] != cpu {
+		return c, false, true
+	}
 	size, unit := text("size"), uint64(1)
 	if s, mega := strings.CutSuffix(size, "M"); mega {
 		size, unit = s, 1024
 	}
 	c = Cache{
-		Level: num(text("level")), Size: num(strings.TrimSuffix(size, "K")) * unit, LineSize: num(text("coherency_line_size")),
+		ProcessorIDLow: uint64(cpu), Level: c.Level, Size: num(strings.TrimSuffix(size, "K")) * unit, LineSize: num(text("coherency_line_size")),
 		LinesPerTag: num(text("physical_line_partition")), Associativity: num(text("ways_of_associativity")), Type: kfd.CacheTypeCPU,
 	}
 	switch text("type") {
@@ -71,7 +78,7 @@ func readCPUCache(tree fs.FS, dir string) (c Cache, shared []int, ok bool) {
 	default:
 		c.Type |= kfd.CacheTypeData | kfd.CacheTypeInstruction
 	}
-	return c, cpuList(text("shared_cpu_list")), c.Level != 0
+	return c, true, true
 }
 
 // cpuList reads Linux's form of a set of processors: 0-3,8.
