@@ -116,7 +116,7 @@ func rowsSpelled(t *Target, name string) []*Op {
 	m, ok := spellings.Load(t)
 	if !ok {
 		byName := map[string][]*Op{}
-		for _, op := range load().ops {
+		for _, op := range load().all().ops {
 			if op.On(t) {
 				byName[op.Spelling(t)] = append(byName[op.Spelling(t)], op)
 			}

@@ -183,7 +183,7 @@ func (a *asm) delay(words []string) (v uint32) {
 
 // named finds the number of a name, or reads a number.
 func (a *asm) named(tab, s string) (uint32, bool) {
-	for _, n := range load().names[tab] {
+	for _, n := range load().names()[tab] {
 		if n.name == s && n.targets&a.t.bit != 0 {
 			return n.value, true
 		}

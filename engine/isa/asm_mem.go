@@ -440,7 +440,7 @@ func (a *asm) bufferFormat() (uint32, bool) {
 		return uint32(v), true
 	}
 	s = strings.TrimSuffix(strings.TrimPrefix(s, "["), "]")
-	names := load().names
+	names := load().names()
 	find := func(tab, s string) (uint32, bool) {
 		for _, n := range names[tab] {
 			if n.name == s && n.targets&a.t.bit != 0 {

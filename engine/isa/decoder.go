@@ -62,9 +62,15 @@ func (l *lazyDecoder) get(t *Target) *decoder {
 }
 
 // setDecoder gives the target its tables, to be built from tb, and the target of the other wave size.
-func setDecoder(t *Target, layouts []*layout, tb *tables) {
+func setDecoder(t *Target, layouts func() ([NumGens][]*layout, error), tb *tables) {
 	base := *t
-	t.dec = &lazyDecoder{build: func() (*decoder, error) { return buildDecoder(&base, layouts, tb) }}
+	t.dec = &lazyDecoder{build: func() (*decoder, error) {
+		l, err := layouts()
+		if err != nil {
+			return nil, err
+		}
+		return buildDecoder(&base, l[base.Gen], tb)
+	}}
 	t.maskN = 2
 	if t.Wave32 {
 		w64 := *t
@@ -118,19 +124,18 @@ func buildDecoder(t *Target, layouts []*layout, tb *tables) (*decoder, error) {
 		}
 	}
 	d.buildSRegs()
+	ops, err := tb.ops(t)
+	if err != nil {
+		return nil, err
+	}
 	var room [NumFormats]int
-	for _, op := range tb.ops {
-		if op.On(t) {
-			room[op.Fmt] = max(room[op.Fmt], int(op.Code[t.Gen])+1)
-		}
+	for _, op := range ops {
+		room[op.Fmt] = max(room[op.Fmt], int(op.Code[t.Gen])+1)
 	}
 	for f, n := range room {
 		d.tab[f] = make([]entry, 0, n)
 	}
-	for _, op := range tb.ops {
-		if !op.On(t) {
-			continue
-		}
+	for _, op := range ops {
 		code := int(op.Code[t.Gen])
 		if err := d.place(op.Fmt, code, op); err != nil {
 			return nil, err
@@ -153,7 +158,7 @@ func buildDecoder(t *Target, layouts []*layout, tb *tables) (*decoder, error) {
 		}
 	}
 	if t.Gen >= GFX11 {
-		if err := d.buildVOPD(tb); err != nil {
+		if err := d.buildVOPD(ops); err != nil {
 			return nil, err
 		}
 	}
@@ -209,24 +214,29 @@ func (d *decoder) buildSRegs() {
 	}
 }
 
-// buildVOPD reads tab/vopd.isa.
-func (d *decoder) buildVOPD(tb *tables) error {
+// buildVOPD reads tab/vopd.isa; ops are the target's rows.
+func (d *decoder) buildVOPD(ops []*Op) error {
+	byName := map[string]*Op{}
+	for _, op := range ops {
+		if op.Fmt == VOP2 || op.Fmt == VOP1 {
+			for _, older := range op.Aliases {
+				byName[older] = op
+			}
+		}
+	}
+	for _, op := range ops { // older spellings never hide a canonical name
+		if op.Fmt == VOP2 || op.Fmt == VOP1 {
+			byName[op.Name] = op
+		}
+	}
 	var w []string
 	for i, line := range lines(readTab("vopd.isa")) {
 		if w = fields(w[:0], line); len(w) != 3 {
 			return fmt.Errorf("vopd.isa:%d: want name, x, y", i)
 		}
-		var op *Op
-		for _, o := range tb.byName[w[0]] {
-			if (o.Fmt == VOP2 || o.Fmt == VOP1) && (op == nil || o.On(d.t)) {
-				op = o
-			}
-		}
-		if op != nil && !op.On(d.t) {
-			continue
-		}
+		op := byName[w[0]]
 		if op == nil {
-			return fmt.Errorf("vopd.isa:%d: unknown instruction %q", i, w[0])
+			continue // other targets have it
 		}
 		for j, s := range w[1:] {
 			if s == "-" {

@@ -123,7 +123,7 @@ func nameOf(list []named, v uint32, t *Target) string {
 func (p *printer) hwreg(v uint32) {
 	id, off, size := v&63, v>>6&31, v>>11&31+1
 	p.str("hwreg(")
-	if s := nameOf(load().names["hwreg"], id, p.t); s != "" {
+	if s := nameOf(load().names()["hwreg"], id, p.t); s != "" {
 		p.str(s)
 	} else {
 		p.dec(int64(id))
@@ -138,7 +138,7 @@ func (p *printer) hwreg(v uint32) {
 }
 
 func (p *printer) sendmsg(v uint32) {
-	names := load().names
+	names := load().names()
 	id, op, stream := v&15, v>>4&7, v>>8&3
 	gs := id == 2 || id == 3
 	sys := id == 15
@@ -262,7 +262,7 @@ func (p *printer) version(v uint32) {
 		p.int32(v)
 		return
 	}
-	text := nameOf(load().names["version"], v&255, p.t)
+	text := nameOf(load().names()["version"], v&255, p.t)
 	if text == "" {
 		text = strconv.Itoa(int(v & 255))
 	}
@@ -283,7 +283,7 @@ func (p *printer) version(v uint32) {
 // bufferFormat prints a typed buffer's format.
 func (p *printer) bufferFormat() {
 	f := uint32(p.in.MTFmt)
-	names := load().names
+	names := load().names()
 	if p.t.Gen >= GFX10 {
 		if f == 1 {
 			return

@@ -196,20 +196,65 @@ func parseType(s string) (typeInfo, error) {
 	return typeInfo{}, fmt.Errorf("unknown type %q", s)
 }
 
+// tables are all that tab/ says. A process runs code of one target, so rows are read when somebody wants them.
 type tables struct {
-	ops     []*Op
-	byName  map[string][]*Op
 	targets []*Target
-	names   map[string][]named // tab/names.isa
+	sets    *targetSets
+	names   func() map[string][]named // tab/names.isa
+	all     func() *allRows
+
+	mu   sync.Mutex
+	rows []row // by Op.ID; protected by mu
+	r    rowReader
 }
 
-var load = sync.OnceValue(func() *tables {
-	t, err := loadTables()
+// row is a line of a table of instructions.
+type row struct {
+	fmt  Format
+	file string
+	line int
+	text string
+	op   *Op // once it is read
+}
+
+// allRows are all rows, read.
+type allRows struct {
+	ops    []*Op
+	byName map[string][]*Op
+}
+
+var load = sync.OnceValue(newTables)
+
+func newTables() *tables {
+	tb := &tables{}
+	targets, err := parseTargets(readTab("targets.isa"))
 	if err != nil {
-		panic("isa: embedded tables: " + err.Error()) // the tables are part of the program; the tests parse them
+		broken(err)
 	}
-	return t
-})
+	tb.targets, tb.sets = targets, setsOf(targets)
+	tb.names = sync.OnceValue(func() map[string][]named {
+		n, err := parseNames(readTab("names.isa"), tb.sets)
+		if err != nil {
+			broken(err)
+		}
+		return n
+	})
+	tb.all = sync.OnceValue(func() *allRows {
+		a, err := tb.readAll()
+		if err != nil {
+			broken(err)
+		}
+		return a
+	})
+	layouts := sync.OnceValues(func() ([NumGens][]*layout, error) { return parseFormats(readTab("formats.isa")) })
+	for _, t := range tb.targets {
+		setDecoder(t, layouts, tb)
+	}
+	return tb
+}
+
+// broken ends a program whose own tables are wrong: they are part of it, and the tests read all.
+func broken(err error) { panic("isa: embedded tables: " + err.Error()) }
 
 // readTab is the text of a table, "" if there is none.
 func readTab(name string) string {
@@ -249,6 +294,24 @@ func lines(text string) iter.Seq2[int, string] {
 	}
 }
 
+// word is word n of s, counted from 0, or "".
+func word(s string, n int) string {
+	for i := 0; i < len(s); {
+		for i < len(s) && (s[i] == ' ' || s[i] == '\t') {
+			i++
+		}
+		first := i
+		for i < len(s) && s[i] != ' ' && s[i] != '\t' {
+			i++
+		}
+		if n == 0 {
+			return s[first:i]
+		}
+		n--
+	}
+	return ""
+}
+
 // fields appends the words of s to w.
 func fields(w []string, s string) []string {
 	start := -1
@@ -265,74 +328,107 @@ func fields(w []string, s string) []string {
 	return w
 }
 
-func loadTables() (*tables, error) {
-	tb := &tables{byName: make(map[string][]*Op, 3000)}
-	var err error
-	if tb.targets, err = parseTargets(readTab("targets.isa")); err != nil {
-		return nil, err
-	}
-	r := &rowReader{sets: setsOf(tb.targets)}
-	if tb.names, err = parseNames(readTab("names.isa"), r.sets); err != nil {
-		return nil, err
-	}
-	layouts, err := parseFormats(readTab("formats.isa"))
-	if err != nil {
-		return nil, err
+// find finds the rows. It is called with mu held.
+func (tb *tables) find() {
+	if tb.rows != nil {
+		return
 	}
 	names := make([]string, 0, len(formatNames))
 	for n := range formatNames {
 		names = append(names, n)
 	}
 	sort.Slice(names, func(i, j int) bool { return formatNames[names[i]] < formatNames[names[j]] })
+	tb.rows = make([]row, 0, 2048)
 	for _, n := range names {
 		if n == "VOPD" {
 			continue
 		}
 		file := strings.ToLower(n) + ".isa"
 		for i, line := range lines(readTab(file)) {
-			op, err := r.row(line, formatNames[n])
-			if err != nil {
-				return nil, fmt.Errorf("%s:%d: %w", file, i, err)
+			tb.rows = append(tb.rows, row{fmt: formatNames[n], file: file, line: i, text: line})
+		}
+	}
+	tb.r.sets = tb.sets
+}
+
+// op is a row. It is called with mu held.
+func (tb *tables) op(id int) (*Op, error) {
+	w := &tb.rows[id]
+	if w.op == nil {
+		op, err := tb.r.row(w.text, w.fmt)
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", w.file, w.line, err)
+		}
+		op.ID, w.op, w.text = id, op, ""
+	}
+	return w.op, nil
+}
+
+// in tells whether a row has an opcode in a generation.
+func (w *row) in(g Gen) bool {
+	return w.op != nil && w.op.Code[g] >= 0 || w.op == nil && !strings.HasPrefix(word(w.text, 1+int(g)), "-")
+}
+
+// ops are the rows that a target has.
+func (tb *tables) ops(t *Target) ([]*Op, error) {
+	tb.mu.Lock()
+	defer tb.mu.Unlock()
+	tb.find()
+	var ops []*Op
+	for id := range tb.rows {
+		if !tb.rows[id].in(t.Gen) {
+			continue
+		}
+		op, err := tb.op(id)
+		if err != nil {
+			return nil, err
+		}
+		if op.On(t) {
+			ops = append(ops, op)
+		}
+	}
+	return ops, nil
+}
+
+// readAll reads every row.
+func (tb *tables) readAll() (*allRows, error) {
+	tb.mu.Lock()
+	defer tb.mu.Unlock()
+	tb.find()
+	a := &allRows{ops: make([]*Op, len(tb.rows)), byName: make(map[string][]*Op, len(tb.rows))}
+	for id := range tb.rows {
+		op, err := tb.op(id)
+		if err != nil {
+			return nil, err
+		}
+		a.ops[id] = op
+		a.byName[op.Name] = append(a.byName[op.Name], op)
+	}
+	for _, op := range a.ops { // older spellings never hide a canonical name
+		for _, older := range op.Aliases {
+			if l := a.byName[older]; len(l) == 0 || l[0].Name != older {
+				a.byName[older] = append(l, op)
 			}
-			op.ID = len(tb.ops)
-			tb.ops = append(tb.ops, op)
 		}
 	}
-	for i, op := range tb.ops {
-		if l := tb.byName[op.Name]; l != nil {
-			tb.byName[op.Name] = append(l, op)
-		} else {
-			tb.byName[op.Name] = tb.ops[i : i+1 : i+1]
-		}
-	}
-	for _, op := range tb.ops { // older spellings never hide a canonical name
-		for _, a := range op.Aliases {
-			if l := tb.byName[a]; len(l) == 0 || l[0].Name != a {
-				tb.byName[a] = append(l, op)
-			}
-		}
-	}
-	for _, t := range tb.targets {
-		setDecoder(t, layouts[t.Gen], tb)
-	}
-	return tb, nil
+	return a, nil
 }
 
 // Ops returns every row of the tables, by ID. The slice must not be changed.
-func Ops() []*Op { return load().ops }
+func Ops() []*Op { return load().all().ops }
 
 // Lookup returns the row of a mnemonic without encoding suffix, by its canonical or an older spelling, or nil. Where
 // generations give one name to several encoding families (v_mul_lo_u16 is VOP2 on gfx9 and VOP3 on gfx10) or operand
 // shapes, it is the first row; LookupAll has them all.
 func Lookup(name string) *Op {
-	if l := load().byName[name]; len(l) > 0 {
+	if l := load().all().byName[name]; len(l) > 0 {
 		return l[0]
 	}
 	return nil
 }
 
 // LookupAll returns all rows of a mnemonic.
-func LookupAll(name string) []*Op { return load().byName[name] }
+func LookupAll(name string) []*Op { return load().all().byName[name] }
 
 // On reports whether the target has the row.
 func (op *Op) On(t *Target) bool { return op.attr.targets&t.bit != 0 }

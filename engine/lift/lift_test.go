@@ -133,9 +133,18 @@ func TestEveryMeaningParses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range all {
-		x := *m
-		if err := x.compile(); err != nil {
+	names, err := Names()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, n := range names {
+		if i > 0 && n == names[i-1] {
+			t.Errorf("%s has two meanings", n)
+		}
+		m := all.find(n)
+		if m == nil {
+			t.Errorf("%s is not found", n)
+		} else if err := m.compile(); err != nil {
 			t.Error(err)
 		}
 	}

@@ -3,7 +3,6 @@ package lift
 import (
 	"embed"
 	"fmt"
-	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -36,12 +35,22 @@ type rule func(c *ictx, args []string) error
 
 var loadOnce = sync.OnceValues(readMeanings)
 
-// meanings are the lines of sem/ by mnemonic.
-type meanings map[string]*meaning
+// meanings are the lines of sem/. A mnemonic with braces stands for many, and a program has a few dozen: they are found, not made.
+type meanings struct {
+	heads map[string][]head // by what stands before the first brace
+}
+
+// head is a mnemonic before a colon: a{b,c}d is abd and acd.
+type head struct {
+	name string
+	file string
+	line int
+	text string // what stands after the colon, with $1, $2, ...
+}
 
 // readMeanings reads sem/.
-func readMeanings() (meanings, error) {
-	all := make(meanings, 4000)
+func readMeanings() (*meanings, error) {
+	all := &meanings{heads: make(map[string][]head, 1024)}
 	files, err := semFS.ReadDir("sem")
 	if err != nil {
 		return nil, err
@@ -59,88 +68,76 @@ func readMeanings() (meanings, error) {
 }
 
 // add adds the lines of one file.
-func (all meanings) add(file, text string) error {
-	r := reader{all: all, file: file}
-	for text != "" {
-		line := text
-		if i := strings.IndexByte(text, '\n'); i >= 0 {
-			line, text = text[:i], text[i+1:]
-		} else {
-			text = ""
-		}
-		r.line++
+func (all *meanings) add(file, text string) error {
+	n := 0
+	for line := range strings.SplitSeq(text, "\n") {
+		n++
 		if i := strings.IndexByte(line, '#'); i >= 0 {
 			line = line[:i]
 		}
 		if strings.TrimSpace(line) == "" {
 			continue
 		}
-		head, body, ok := strings.Cut(line, ":")
+		names, body, ok := strings.Cut(line, ":")
 		if !ok {
-			return fmt.Errorf("%s:%d: no colon", file, r.line)
+			return fmt.Errorf("%s:%d: no colon", file, n)
 		}
-		r.body = strings.TrimSpace(body)
-		r.dollar = strings.IndexByte(body, '$') >= 0
-		for head = strings.TrimSpace(head); head != ""; head = strings.TrimLeft(head, " \t") {
-			name := head
-			if i := strings.IndexAny(head, " \t"); i >= 0 {
-				name = head[:i]
-			}
-			head = head[len(name):]
-			if err := r.expand(name, nil, nil); err != nil {
-				return err
+		body = strings.TrimSpace(body)
+		for name := range strings.FieldsSeq(names) {
+			before, _, _ := strings.Cut(name, "{")
+			all.heads[before] = append(all.heads[before], head{name, file, n, body})
+		}
+	}
+	return nil
+}
+
+// find is the meaning of a mnemonic, nil if it has none. The tests see that no mnemonic has two.
+func (all *meanings) find(name string) *meaning {
+	for n := len(name); n >= 0; n-- {
+		for i := range all.heads[name[:n]] {
+			h := &all.heads[name[:n]][i]
+			if taken, ok := match(h.name, name, nil); ok {
+				return &meaning{name: name, file: h.file, line: h.line, text: h.text, taken: taken}
 			}
 		}
 	}
 	return nil
 }
 
-// reader reads one file.
-type reader struct {
-	all    meanings
-	file   string
-	line   int
-	body   string
-	dollar bool      // body has alternatives to fill in
-	room   []meaning // for more
-}
-
-// expand adds what the rest of a mnemonic makes, behind name: a{b,c}d is abd, acd. taken are the alternatives so far.
-func (r *reader) expand(rest string, name []byte, taken []string) error {
-	i, j := strings.IndexByte(rest, '{'), strings.IndexByte(rest, '}')
+// match tells whether a mnemonic with braces stands for name, and the alternatives that were taken.
+func match(braces, name string, taken []string) ([]string, bool) {
+	i, j := strings.IndexByte(braces, '{'), strings.IndexByte(braces, '}')
 	if i < 0 || j < i {
-		return r.put(string(append(name, rest...)), taken)
+		return taken, braces == name
 	}
-	name = append(name, rest[:i]...)
-	list, rest := rest[i+1:j], rest[j+1:]
-	for more := true; more; {
-		var alt string
-		if alt, list, more = strings.Cut(list, ","); !more {
-			list = ""
-		}
-		if err := r.expand(rest, append(name, alt...), append(taken, alt)); err != nil {
-			return err
+	name, ok := strings.CutPrefix(name, braces[:i])
+	if !ok {
+		return nil, false
+	}
+	for alt := range strings.SplitSeq(braces[i+1:j], ",") {
+		if rest, ok := strings.CutPrefix(name, alt); ok {
+			if t, ok := match(braces[j+1:], rest, append(taken, alt)); ok {
+				return t, true
+			}
 		}
 	}
-	return nil
+	return nil, false
 }
 
-// put adds the line for one mnemonic.
-func (r *reader) put(name string, taken []string) error {
-	if old := r.all[name]; old != nil {
-		return fmt.Errorf("%s:%d: %s already at %s:%d", r.file, r.line, name, old.file, old.line)
+// names calls f with every mnemonic that a head stands for.
+func (h *head) names(f func(name string)) {
+	var expand func(before, rest string)
+	expand = func(before, rest string) {
+		i, j := strings.IndexByte(rest, '{'), strings.IndexByte(rest, '}')
+		if i < 0 || j < i {
+			f(before + rest)
+			return
+		}
+		for alt := range strings.SplitSeq(rest[i+1:j], ",") {
+			expand(before+rest[:i]+alt, rest[j+1:])
+		}
 	}
-	if len(r.room) == 0 {
-		r.room = make([]meaning, 256)
-	}
-	m := &r.room[0]
-	r.room = r.room[1:]
-	*m = meaning{name: name, file: r.file, line: r.line, text: r.body}
-	if r.dollar {
-		m.taken = slices.Clone(taken)
-	}
-	r.all[name] = m
-	return nil
+	expand("", h.name)
 }
 
 // compile reads what stands after the colon.
@@ -190,16 +187,12 @@ func meaningOf(op *isa.Op) *meaning {
 	if err != nil {
 		return nil
 	}
-	m := all[op.Name]
+	m := all.find(op.Name)
 	for i := 0; m == nil && i < len(op.Aliases); i++ {
-		m = all[op.Aliases[i]]
+		m = all.find(op.Aliases[i])
 	}
-	if m != nil {
-		// A copy, for others may do the same now. A line that does not parse (the tests parse all) is like none.
-		x := *m
-		if m = &x; m.compile() != nil {
-			m = nil
-		}
+	if m != nil && m.compile() != nil { // a line that does not parse (the tests parse all) is like none
+		m = nil
 	}
 	slot.Store(&opMeaning{op, m})
 	return m
@@ -214,9 +207,11 @@ func Names() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make([]string, 0, len(all))
-	for n := range all {
-		out = append(out, n)
+	var out []string
+	for _, l := range all.heads {
+		for i := range l {
+			l[i].names(func(n string) { out = append(out, n) })
+		}
 	}
 	sort.Strings(out)
 	return out, nil
