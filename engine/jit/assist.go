@@ -70,12 +70,8 @@ func (k *Worker) ran(ip *installed, t *trial, n int64) {
 	k.m.denormals = false
 	switch {
 	case t == nil:
-		if met && ip.makeSoft != nil && !ip.trying.Swap(true) {
-			go func() {
-				if s := ip.makeSoft(); s != nil {
-					ip.soft.Store(s)
-				}
-			}()
+		if met {
+			k.soften(ip)
 		}
 	case !t.going():
 		if t.left -= n; t.left <= 0 {
@@ -84,6 +80,20 @@ func (k *Worker) ran(ip *installed, t *trial, n int64) {
 	default:
 		t.note(time.Since(t.begun), n, met)
 	}
+}
+
+// soften begins to make ip's soft form.
+func (k *Worker) soften(ip *installed) {
+	if ip.makeSoft == nil || ip.trying.Swap(true) {
+		return
+	}
+	e := k.e
+	go func() {
+		if s := ip.makeSoft(); s != nil {
+			ip.soft.Store(s)
+			e.forms.Add(1)
+		}
+	}()
 }
 
 // note adds a run of the trial, and judges when it was the last one.

@@ -25,6 +25,7 @@ type Program struct {
 	Listing  []Line
 	Cold     int            // offset of the code that is seldom run: exits to helpers, fuel
 	ID       uint32         // of a sampler's, or 0
+	Serial   uint32         // what its code says it is when it returns to Go
 	regs     wave.Registers // that it uses
 	loops    int            // blocks that run strip after strip
 	windows  int            // accesses that have one
@@ -284,7 +285,7 @@ func (c *compiler) compile(f *ir.Func) (*Program, error) {
 func (c *compiler) begin(f *ir.Func) {
 	c.f, c.lanes, c.strips = f, f.Lanes, f.Lanes/16
 	c.a.Reset()
-	c.p = &Program{Func: f, slots: make([]*helperInfo, len(f.Values)), MXCSR: 0x1f80}
+	c.p = &Program{Func: f, slots: make([]*helperInfo, len(f.Values)), MXCSR: rt.MXCSRDefault, Serial: c.m.Serial}
 	c.arena.reset()
 	c.rooms = rooms{}
 	if cap(c.vals) < len(f.Values) {

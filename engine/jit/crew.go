@@ -25,6 +25,7 @@ const (
 	crewResume        // host address where the wave goes on
 	crewSize          // waves of the crew
 	crewIndex         // the wave's number in it
+	crewProg          // Program.ID of the wave's code, for a sampler
 )
 
 // maxCrew is the most waves of a crew.
@@ -61,6 +62,10 @@ func (c *compiler) crewBarrier(t *ir.Term) {
 	a.Jcc(x86.NE, alone)
 	a.LeaL(x86.RAX, c.labels[at], 0)
 	a.GS(x86.MOVS, 8, x86.M(rState, offSpare(crewResume)), x86.RAX)
+	if c.m.Sample {
+		a.G(x86.MOV, 4, x86.RAX, x86.M(rFrame, frameFunc))
+		a.GS(x86.MOVS, 4, x86.M(rState, offSpare(crewProg)), x86.RAX)
+	}
 	ordered := ordered(c.f, at)
 	if ordered {
 		a.MovMI(4, x86.M(rFrame, frameOrder), 1)
@@ -93,6 +98,10 @@ func (c *compiler) crewSwitch(to x86.RM) {
 	a := &c.a
 	a.G(x86.MOV, 8, rState, to)
 	a.GS(x86.MOVS, 8, x86.M(rFrame, frameWave), rState)
+	if c.m.Sample {
+		a.G(x86.MOV, 4, x86.RAX, x86.M(rState, offSpare(crewProg)))
+		a.GS(x86.MOVS, 4, x86.M(rFrame, frameFunc), x86.RAX)
+	}
 	a.G(x86.MOV, 8, x86.RAX, x86.M(rState, offSpare(crewResume)))
 	a.JmpR(x86.R(x86.RAX))
 }

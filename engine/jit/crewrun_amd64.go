@@ -48,6 +48,7 @@ func (k *Worker) RunCrew(ws []wave.Wave, down bool) (i int, exit ir.Exit, arrive
 	if k.tlb.Stale() {
 		k.tlb.Sync()
 	}
+	k.useLinks(&ws[0], t)
 	if err := k.m.needFrame(ip.Frame); err != nil {
 		return -1, 0, 0, false
 	}
@@ -70,7 +71,7 @@ func (k *Worker) RunCrew(ws []wave.Wave, down bool) (i int, exit ir.Exit, arrive
 		w.Spare[crewNext], w.Spare[crewBack] = uint64(uintptr(next.Base)), uint64(uintptr(back.Base))
 		w.Spare[crewTop] = uint64(uintptr(ws[len(ws)-1].Base))
 		w.Spare[crewTurn], w.Spare[crewSize] = 0, uint64(len(ws))
-		w.Spare[crewIndex] = uint64(n)
+		w.Spare[crewIndex], w.Spare[crewProg] = uint64(n), uint64(ip.ID)
 		k.crewStart[n] = w.Fuel
 		left[n] = w.Fuel - min(w.Fuel, slice)
 		w.Fuel -= left[n]
@@ -94,17 +95,12 @@ func (k *Worker) RunCrew(ws []wave.Wave, down bool) (i int, exit ir.Exit, arrive
 				w.Exit = uint32(ir.ExitBarrier)
 			}
 		}
-		if base.quick {
-			k.e.earn(base, used)
-		}
-		if t != nil || k.m.denormals {
-			k.ran(base, t, used)
-		}
+		k.account(base, t, used)
 		i = int(w.Spare[crewIndex])
 		switch {
 		case exit == ir.ExitFuel && w.Fuel < 0:
 		case exit == ir.ExitFuel || exit == ir.ExitIndirect || exit == ir.ExitMode || exit == ir.ExitFetch:
-			exit = k.Run(w) // goes on where the others' code does not
+			exit = k.runFrom(w, exit) // goes on where the others' code does not
 		case exit == ir.ExitICache:
 			k.e.InvalidateCode(w.Space)
 			exit = k.Run(w)

@@ -35,6 +35,8 @@ type Engine struct {
 	compiled, failed atomic.Uint64
 	promoted         atomic.Uint64 // functions compiled a second time
 	nanos            atomic.Uint64
+	serials          atomic.Uint32 // of Programs
+	forms            atomic.Uint64 // Programs that have become others: better, or soft
 
 	tools Tools // immutable once there are workers
 	avx2  bool  // code uses no later vector instructions; immutable
@@ -116,6 +118,9 @@ func (e *Engine) compile(f *ir.Func, o Options, id uint32) (r any) {
 	start := time.Now()
 	t := &e.tools
 	o.Listing, o.Sample, o.AVX2 = t.Listing, t.Sampler != nil, e.avx2
+	if n := e.serials.Add(1); n <= maxSerial {
+		o.Serial = n
+	}
 	p, err := CompileWith(f, o)
 	if err != nil {
 		return err
@@ -176,6 +181,9 @@ type Worker struct {
 	recent  [64]recent // by PC
 	batched batched
 	trials  map[*installed]*trial
+
+	links     [linkSets]*links
+	nextLinks int // to be used for another state
 	// Of the waves of a crew: fuel beside what is in their headers, and that of the beginning.
 	crewFuel, crewStart [64]int64
 }
@@ -205,7 +213,10 @@ func (k *Worker) Release() {
 }
 
 // Run implements engine.Worker.
-func (k *Worker) Run(w *wave.Wave) (exit ir.Exit) {
+func (k *Worker) Run(w *wave.Wave) ir.Exit { return k.runFrom(w, ir.ExitNone) }
+
+// runFrom is Run for a wave that has come to w.PC by exit before.
+func (k *Worker) runFrom(w *wave.Wave, before ir.Exit) (exit ir.Exit) {
 	if k.held != w.Space {
 		k.tlb.Enter(w.Space)
 	} else if k.tlb.Stale() {
@@ -222,7 +233,7 @@ func (k *Worker) Run(w *wave.Wave) (exit ir.Exit) {
 		w.Exit = uint32(exit)
 	}()
 	left := w.Fuel
-	for {
+	for exit = before; ; {
 		x := &k.recent[(w.PC>>2^w.PC>>8)%uint64(len(k.recent))]
 		if x.pc != w.PC || x.version != k.local.Version(w.Space) || x.mode != w.S[isa.SRegMODE] || x.lanes != w.Lanes || x.target != w.Target || !w.Holds(x.regs) {
 			*x = recent{}
@@ -232,18 +243,17 @@ func (k *Worker) Run(w *wave.Wave) (exit ir.Exit) {
 		}
 		slice := min(left, sliceFuel)
 		ip, t := k.pick(x.ip)
+		k.useLinks(w, t)
+		if elsewhere(exit) {
+			k.link(w, x)
+		}
 		if t != nil && t.going() {
 			slice = min(slice, trialFuel)
 		}
 		w.Fuel = slice
 		exit = k.m.execute(w, ip, x.block)
-		if t != nil || k.m.denormals {
-			k.ran(x.ip, t, slice-w.Fuel)
-		}
-		if x.ip.quick {
-			if b := k.e.earn(x.ip, slice-w.Fuel); b != nil {
-				x.ip = b
-			}
+		if b := k.account(x.ip, t, slice-w.Fuel); b != nil {
+			x.ip = b
 		}
 		left -= slice - w.Fuel
 		w.Fuel = left

@@ -39,10 +39,11 @@ const (
 	frameBases   = 1600 // SH_MEM_BASES, and 1 above it when the wave has an environment to ask
 	frameArgs    = 1608 // what a routine is told: 8 quadwords
 	frameOrder   = 1672 // 1 when a wave of the crew has arrived at a barrier behind which the order of waves can show
+	frameLinks   = 1680 // table of links
 	frameAVX2    = 1728 // state of package avx2, where that is used; then values
 )
 
-// Reasons in RAX when code returns to Go.
+// Reasons in the low bits of RAX when code returns to Go.
 const (
 	retExit   = iota // a block's exit: header's Exit, PC, Arg are set
 	retHelper        // frameOp holds the operation

@@ -337,8 +337,7 @@ func (c *compiler) emitLoop(l *loop) {
 		a.Jcc(x86.NE, again)
 		if i == 0 {
 			c.setPC(b.PC)
-			a.MovI(x86.RAX, retFuel)
-			a.Ret()
+			c.ret(retFuel)
 		} else {
 			c.jump(other)
 		}

@@ -7,11 +7,12 @@ import (
 
 // Options are what the compiler does besides.
 type Options struct {
-	Listing bool // fill Program.Marks and Program.Listing
-	Sample  bool // code keeps its guest PC in the frame, for a sampler
-	AVX2    bool // use no later vector instructions than AVX2's
-	Soft    bool // f32 multiplications take no longer with denormals (denormal.go)
-	Quick   bool // compile fast: loops and regions have no second form for full EXEC
+	Listing bool   // fill Program.Marks and Program.Listing
+	Sample  bool   // code keeps its guest PC in the frame, for a sampler
+	AVX2    bool   // use no later vector instructions than AVX2's
+	Soft    bool   // f32 multiplications take no longer with denormals (denormal.go)
+	Serial  uint32 // of the Program, not 0, if others may jump into it
+	Quick   bool   // compile fast: loops and regions have no second form for full EXEC
 }
 
 // Mark says that the host code from At on does operation ID of the Func (or one of the compiler's own, when ID is not one

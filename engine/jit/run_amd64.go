@@ -38,6 +38,8 @@ type machine struct {
 	space     *mem.Space  // whose apertures the frame holds
 	tried     refilled    // what refill did last
 	crew      []wave.Wave // that run together, or nil
+	links     *links      // nil: none
+	last      *installed  // that the last run ended in
 	denormals bool        // code met some since this was last cleared
 
 	sampler *Sampler // nil without one
@@ -230,7 +232,13 @@ func (m *machine) run(w *wave.Wave, p *installed, b int) (*wave.Wave, ir.Exit) {
 		*(*uint64)(unsafe.Add(frame, framePrivate)) = aperture(w.Space.PrivateBase)
 	}
 	slow := (*uint32)(unsafe.Add(frame, frameSlow))
-	if p.bases {
+	links := m.links
+	if links == nil {
+		links = noLinks
+	}
+	*(*uintptr)(unsafe.Add(frame, frameLinks)) = uintptr(unsafe.Pointer(&links.table))
+	m.last = p
+	if p.bases || links.bases {
 		x := uint64(0)
 		if w.Env != nil {
 			x = uint64(w.Env.HWReg(w, hwSHMemBases)) | 1<<32
@@ -247,6 +255,13 @@ func (m *machine) run(w *wave.Wave, p *installed, b int) (*wave.Wave, ir.Exit) {
 	for {
 		*slow = 0
 		why := m.enter(p, at, w.Base, frame)
+		if s := why >> retBits; s != p.Serial {
+			if p = links.progs[s]; p == nil {
+				panic("returned from unknown code")
+			}
+			m.last = p
+		}
+		why &= 1<<retBits - 1
 		if *current != uintptr(w.Base) {
 			for i := range m.crew {
 				if uintptr(m.crew[i].Base) == *current {

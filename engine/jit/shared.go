@@ -185,8 +185,7 @@ func (c *compiler) emitRoutine(r *routine) {
 	}
 	a.JmpR(x86.M(rFrame, frameResume))
 	a.Bind(slow)
-	a.MovI(x86.RAX, retHelper)
-	a.Ret()
+	c.ret(retHelper)
 }
 
 // argument loads pointer i of a routine, counted from 1, into RBX.

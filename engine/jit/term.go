@@ -37,32 +37,65 @@ func (c *compiler) terminator() {
 		}
 		c.jump(t.Else)
 	case ir.TermExit:
-		c.spend(b.Insts)
-		if t.Exit == ir.ExitIndirect {
-			if x, ok := c.isConst(t.Cond); ok {
-				a.MovI(x86.RAX, x)
-			} else {
-				a.G(x86.MOV, 8, x86.RAX, c.memOf(c.vals[t.Cond].comps[0]))
-			}
-			a.AluI(x86.AND, 8, x86.R(x86.RAX), -4)
-			a.GS(x86.MOVS, 8, x86.M(rState, offPC), x86.RAX)
-			a.GS(x86.MOVS, 8, x86.M(rState, offArg), x86.RAX)
-		} else {
-			next := t.Next
-			if t.Exit == ir.ExitTrap || t.Exit == ir.ExitIllegal {
-				next = t.PC
-			}
-			c.setPC(next)
-			c.storeImm(offArg, t.Imm)
-			if t.Exit == ir.ExitBarrier {
-				c.crewBarrier(t)
-			}
+		switch t.Exit {
+		case ir.ExitIndirect, ir.ExitMode, ir.ExitFetch:
+			c.leaveFor(t)
+			return
 		}
-		a.MovMI(4, x86.M(rFrame, frameOp), int32(b.Index))
-		a.MovMI(4, x86.M(rState, offExit), int32(t.Exit))
-		a.MovI(x86.RAX, retExit)
-		a.Ret()
+		c.spend(b.Insts)
+		next := t.Next
+		if t.Exit == ir.ExitTrap || t.Exit == ir.ExitIllegal {
+			next = t.PC
+		}
+		c.setPC(next)
+		c.storeImm(offArg, t.Imm)
+		if t.Exit == ir.ExitBarrier {
+			c.crewBarrier(t)
+		}
+		c.exit(t.Exit)
 	}
+}
+
+// exit leaves the block for Go.
+func (c *compiler) exit(e ir.Exit) {
+	c.a.MovMI(4, x86.M(rFrame, frameOp), int32(c.b.Index))
+	c.a.MovMI(4, x86.M(rState, offExit), int32(e))
+	c.ret(retExit)
+}
+
+// destination is the guest PC that t leaves for, if it is known.
+func (c *compiler) destination(t *ir.Term) (pc uint64, known bool) {
+	if t.Exit != ir.ExitIndirect {
+		return c.f.PC + uint64(int64(int32(t.Next))), true
+	}
+	pc, known = c.isConst(t.Cond)
+	return pc &^ 3, known
+}
+
+// leaveFor emits a terminator that goes on elsewhere: by a link, or else by Go.
+func (c *compiler) leaveFor(t *ir.Term) {
+	a, b := &c.a, c.b
+	if pc, known := c.destination(t); known {
+		a.MovI(x86.RAX, pc)
+	} else {
+		a.G(x86.MOV, 8, x86.RAX, c.memOf(c.vals[t.Cond].comps[0]))
+		a.AluI(x86.AND, 8, x86.R(x86.RAX), -4)
+	}
+	c.spend(b.Insts)
+	out := a.NewLabel()
+	c.jumpOut(out)
+	arg, index := t.Imm, b.Index
+	c.tails = append(c.tails, func() {
+		a.Bind(out)
+		a.GS(x86.MOVS, 8, x86.M(rState, offPC), x86.RAX)
+		if t.Exit != ir.ExitIndirect {
+			a.MovI(x86.RAX, arg)
+		}
+		a.GS(x86.MOVS, 8, x86.M(rState, offArg), x86.RAX)
+		a.MovMI(4, x86.M(rFrame, frameOp), int32(index))
+		a.MovMI(4, x86.M(rState, offExit), int32(t.Exit))
+		c.ret(retExit)
+	})
 }
 
 // memOf is where a uniform or mask component is between segments.
@@ -91,8 +124,7 @@ func (c *compiler) jump(to int) {
 		c.tails = append(c.tails, func() {
 			c.a.Bind(out)
 			c.setPC(pc)
-			c.a.MovI(x86.RAX, retFuel)
-			c.a.Ret()
+			c.ret(retFuel)
 		})
 	}
 	a.Jmp(c.labels[to])

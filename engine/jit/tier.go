@@ -51,6 +51,7 @@ func (e *Engine) earn(ip *installed, n int64) *installed {
 		go func() {
 			if b, ok := e.compile(ip.Func, Options{}, ip.ID).(*installed); ok {
 				ip.better.Store(b)
+				e.forms.Add(1)
 				e.promoted.Add(1)
 			}
 		}()

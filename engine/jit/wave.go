@@ -124,8 +124,7 @@ func (c *compiler) helper(id ir.ID) {
 	a.MovMI(4, x86.M(rFrame, frameOp), int32(id))
 	a.LeaL(x86.RAX, resume, 0)
 	a.GS(x86.MOVS, 8, x86.M(rFrame, frameResume), x86.RAX)
-	a.MovI(x86.RAX, retHelper)
-	a.Ret()
+	c.ret(retHelper)
 	a.Bind(resume)
 }
 
@@ -140,8 +139,7 @@ func (c *compiler) coldHelper(id ir.ID) (slow, done x86.Label) {
 		a.MovMI(4, x86.M(rFrame, frameOp), int32(id))
 		a.LeaL(x86.RAX, done, 0)
 		a.GS(x86.MOVS, 8, x86.M(rFrame, frameResume), x86.RAX)
-		a.MovI(x86.RAX, retHelper)
-		a.Ret()
+		c.ret(retHelper)
 	})
 	return slow, done
 }

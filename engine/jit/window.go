@@ -104,8 +104,7 @@ func (x *access) outside(why uint64) {
 	c.tails = append(c.tails, func() {
 		a.Bind(ask)
 		a.MovMI(4, x86.M(rFrame, frameOp), int32(x.id))
-		a.MovI(x86.RAX, why)
-		a.Ret()
+		c.ret(why)
 	})
 }
 
