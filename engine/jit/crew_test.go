@@ -76,6 +76,32 @@ func crewFunc(seed uint64) *ir.Func {
 	return f
 }
 
+// crewCallee makes crewFunc's loop go round by a call, and returns what is called: it has a barrier too.
+func crewCallee(seed uint64, f *ir.Func) *ir.Func {
+	r := rand.New(rand.NewPCG(seed, 15))
+	g := &ir.Func{PC: f.PC + 0x10000, Lanes: f.Lanes}
+	call := &ir.Block{Index: 4, PC: 4096, Insts: 2, Term: ir.Term{Kind: ir.TermExit, Exit: ir.ExitFetch, Next: uint32(g.PC - f.PC), Cond: ir.NoID}}
+	f.Blocks = append(f.Blocks, call)
+	f.Blocks[2].Term.Then = 4
+	for i := range 2 {
+		b := &ir.Block{Index: i, PC: uint32(1024 * i), Insts: 2}
+		g.Blocks = append(g.Blocks, b)
+		// A number in the LDS that all waves add to, which tells their order.
+		m := g.Add(b, ir.Value{Op: ir.OpConst, Type: ir.M, Imm: 1})
+		splat := func(x uint64) ir.ID {
+			return g.Add(b, ir.Value{Op: ir.OpSplat, Type: ir.V32, Args: []ir.ID{g.Add(b, ir.Value{Op: ir.OpConst, Type: ir.S32, Imm: x})}})
+		}
+		x := g.Add(b, ir.Value{Op: ir.OpVGet, Type: ir.V32, Imm: uint64(r.IntN(4))})
+		g.Add(b, ir.Value{Op: ir.OpAtomic, Width: 4, Space: ir.LDS, Atomic: ir.AtomicAdd, Args: []ir.ID{ir.NoID, splat(2048 + 4*uint64(i)), m, x, ir.NoID}})
+		g.Add(b, ir.Value{Op: ir.OpVSet, Imm: uint64(r.IntN(4)), Args: []ir.ID{splat(r.Uint64N(1 << 32)), m}})
+	}
+	g.Blocks[0].Term = ir.Term{Kind: ir.TermExit, Exit: ir.ExitBarrier, Next: 1024, Cond: ir.NoID}
+	b := g.Blocks[1]
+	back := g.Add(b, ir.Value{Op: ir.OpConst, Type: ir.S64, Imm: f.PC})
+	b.Term = ir.Term{Kind: ir.TermExit, Exit: ir.ExitIndirect, Cond: back}
+	return g
+}
+
 // crewRun runs a work-group of f to its end, or to where nothing can go on, and returns what can be seen of it.
 func crewRun(t testing.TB, e engine.Engine, seed uint64, f *ir.Func) (seen [][]byte, exits string, together int) {
 	r := rand.New(rand.NewPCG(seed, 14))
@@ -191,10 +217,22 @@ func testCrew(t *testing.T) {
 	together, bad := 0, 0
 	for seed := first; seed < first+n; seed++ {
 		f := crewFunc(seed)
+		var callee *ir.Func
+		if seed%3 == 2 {
+			callee = crewCallee(seed, f)
+			if err := ir.Verify(callee); err != nil {
+				t.Fatalf("seed %d: bad test: %v", seed, err)
+			}
+		}
 		if err := ir.Verify(f); err != nil {
 			t.Fatalf("seed %d: bad test: %v", seed, err)
 		}
-		lifter := func(lift.Source, *isa.Target, uint64, uint32, int) (*ir.Func, error) { return f, nil }
+		lifter := func(_ lift.Source, _ *isa.Target, pc uint64, _ uint32, _ int) (*ir.Func, error) {
+			if callee != nil && pc >= callee.PC {
+				return callee, nil
+			}
+			return f, nil
+		}
 		j, err := NewWith(code.New(lifter))
 		if err != nil {
 			t.Fatal(err)

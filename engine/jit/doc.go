@@ -28,6 +28,13 @@
 // code goes on behind it. Architectural writes are made in program order with respect to every operation that can
 // fault, so the state is exact whenever code leaves.
 //
+// # Links
+//
+// Code that goes on in another function, by a call, a return, a change of MODE, goes straight to that function's code when the worker's table of links
+// knows where it is, and by Go otherwise, which looks it up as at the start of a run and notes it in the table (link.go). So a run may pass through
+// several Programs; each tells its number when it returns. A table holds for one state of the space's code: once Go has seen that code may have
+// changed, which it looks for whenever it enters code, another table is used.
+//
 // # Loops of one block
 //
 // A block that jumps to itself and whose scalars depend on no vector value runs to its end for one strip, or a few side by

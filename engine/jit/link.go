@@ -30,31 +30,42 @@ const (
 	linkID   = int32(unsafe.Offsetof(link{}.id))
 )
 
-// numLinks is the size of a table, a power of two.
-const numLinks = 256
+// A table is of buckets of two links, a cache line each; a PC's links can be in one of them only.
+const (
+	numBuckets = 256
+	linkHash   = 0x9e3779b1 // the top byte of its product with the PC numbers the bucket
+)
 
-// The table is indexed by these bits of the PC: functions begin at multiples of 256, and calls return anywhere.
-const linkFold = 6
+func linkBucket(pc uint64) int { return int(uint32(pc) * linkHash >> 24) }
 
-func linkIndex(pc uint64) int { return int((pc>>linkFold^pc)>>2) & (numLinks - 1) }
-
-var _ [32]byte = [unsafe.Sizeof(link{})]byte{} // what the code scales the index by
+var _ [32]byte = [unsafe.Sizeof(link{})]byte{}
 
 // jumpOut emits the jump to the guest PC in RAX, behind spend, whose flags it wants; it goes to out when there is no fuel or no link.
 func (c *compiler) jumpOut(out x86.Label) {
 	a := &c.a
 	a.Jcc(x86.L, out)
 	a.G(x86.MOV, 8, x86.RDX, x86.M(rFrame, frameLinks))
-	a.G(x86.MOV, 4, x86.RCX, x86.R(x86.RAX))
-	a.GI8(x86.SHR, 4, x86.R(x86.RCX), linkFold)
-	a.Alu(x86.XOR, 4, x86.RCX, x86.R(x86.RAX))
-	a.AluI(x86.AND, 4, x86.R(x86.RCX), 4*(numLinks-1))
-	at := func(off int32) x86.RM { return x86.MX(x86.RDX, x86.RCX, 8, off) }
+	hash := uint32(linkHash)
+	a.IMulI(4, x86.RCX, x86.R(x86.RAX), int32(hash))
+	a.GI8(x86.SHR, 4, x86.R(x86.RCX), 24-3)
+	a.AluI(x86.AND, 4, x86.R(x86.RCX), (numBuckets-1)<<3)
 	a.G(x86.MOV, 4, x86.R8, x86.M(rState, offS+4*isa.SRegMODE))
+	second := a.NewLabel()
+	c.jumpLink(0, second)
+	c.tails = append(c.tails, func() {
+		a.Bind(second)
+		c.jumpLink(int32(unsafe.Sizeof(link{})), out)
+	})
+}
+
+// jumpLink emits the jump by the link at off in the bucket, to other when that is of another PC or MODE.
+func (c *compiler) jumpLink(off int32, other x86.Label) {
+	a := &c.a
+	at := func(field int32) x86.RM { return x86.MX(x86.RDX, x86.RCX, 8, off+field) }
 	a.Alu(x86.CMP, 8, x86.RAX, at(0))
-	a.Jcc(x86.NE, out)
+	a.Jcc(x86.NE, other)
 	a.Alu(x86.CMP, 4, x86.R8, at(linkMode))
-	a.Jcc(x86.NE, out)
+	a.Jcc(x86.NE, other)
 	if c.m.Sample {
 		a.G(x86.MOV, 4, x86.RAX, at(linkID))
 		a.GS(x86.MOVS, 4, x86.M(rFrame, frameFunc), x86.RAX)

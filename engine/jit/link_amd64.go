@@ -12,7 +12,7 @@ import (
 
 // links is a table of links, with the Programs that it leads to.
 type links struct {
-	table  [numLinks]link
+	table  [numBuckets][2]link
 	of     linksOf
 	progs  map[uint32]*installed // by serial
 	bases  bool                  // some of them read the hardware register of the apertures
@@ -31,7 +31,7 @@ type linksOf struct {
 func (l *links) reset(of linksOf) {
 	if l.progs == nil || l.filled {
 		for i := range l.table {
-			l.table[i] = link{pc: noPC}
+			l.table[i] = [2]link{{pc: noPC}, {pc: noPC}}
 		}
 		l.progs, l.bases, l.filled = map[uint32]*installed{}, false, false
 	}
@@ -82,9 +82,11 @@ func (k *Worker) link(w *wave.Wave, x *recent) {
 	if l == noLinks || x.version != l.of.version || ip.Serial == 0 || ip.soft.Load() != nil || !w.Holds(ip.regs) || ip.MXCSR != rt.MXCSRDefault {
 		return
 	}
-	e := &l.table[linkIndex(x.pc)]
-	if e.pc == x.pc && e.mode == x.mode {
-		return // it came here because its fuel was out
+	e := &l.table[linkBucket(x.pc)]
+	for i := range e {
+		if e[i].pc == x.pc && e[i].mode == x.mode {
+			return // it came here because its fuel was out
+		}
 	}
 	if k.m.needFrame(ip.Frame) != nil {
 		return
@@ -92,7 +94,8 @@ func (k *Worker) link(w *wave.Wave, x *recent) {
 	l.filled = true
 	l.progs[ip.Serial] = ip
 	l.bases = l.bases || ip.bases
-	*e = link{pc: x.pc, host: uint64(ip.code.Addr() + uintptr(ip.Entry[x.block])), mode: x.mode, id: ip.ID}
+	e[1] = e[0]
+	e[0] = link{pc: x.pc, host: uint64(ip.code.Addr() + uintptr(ip.Entry[x.block])), mode: x.mode, id: ip.ID}
 }
 
 // elsewhere tells whether a run ended because its code goes on in another Program.

@@ -25,7 +25,7 @@ var linkModes = [2]uint32{0, 0x240}
 func linkProgram(seed uint64) code.Lifter {
 	r := rand.New(rand.NewPCG(seed, 31))
 	n := 2 + r.IntN(4)
-	const apart = 0x10040 // they meet in the table of links now and then
+	const apart = 0x10040
 	lanes := 0
 	var funcs [2][]*ir.Func
 	for m := range linkModes {
@@ -169,7 +169,7 @@ func linkDiff(t testing.TB, seed uint64) (diff []string, links int) {
 func TestLinkRandom(t *testing.T) { onEach(t, testLinkRandom) }
 
 func testLinkRandom(t *testing.T) {
-	first, n := uint64(0), fewer(400)
+	first, n := uint64(0), fewer(80)
 	if s, err := strconv.ParseUint(os.Getenv("SEED"), 10, 64); err == nil {
 		first, n = s, 1
 	}
