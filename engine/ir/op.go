@@ -179,8 +179,8 @@ const (
 // Matrix describes an MFMA or WMMA.
 type Matrix struct {
 	M, N, K, Blocks int
-	A, B, C         Kind // element kinds; C is also the result's
-	CBSZ, ABID      uint8
+	A, B, C         Kind  // element kinds; C is also the result's
+	CBSZ, ABID      uint8 // ABID of WMMA: the index key of a sparse one; on gfx11 the half of the registers that 16-bit C and D are in
 	BLGP            uint8
 	WMMA            bool  // gfx11/gfx12 lane layout
 	Gen             uint8 // numerics: 1 CDNA1, 2 CDNA2, 3 CDNA3, 11, 12

@@ -134,6 +134,7 @@ func (m matrixForm) text(r *rand.Rand) []string {
 		try(s + " neg_lo:" + two())
 		try(s + " neg_lo:" + two() + " clamp")
 		try(s + " neg_lo:[0,0,1] neg_hi:[0,0,1]")
+		try(s + " op_sel:[0,0,1]")
 		try(s + " index_key:1")
 		try(s + fmt.Sprintf(" index_key:%d", 2+r.IntN(2)))
 	} else {

@@ -110,6 +110,9 @@ func MatrixOutputs(m *ir.Matrix, lanes int) []Place {
 				case m.WMMA && m.Gen < 12:
 					h := lanes / 16
 					reg, lane = i/h, j+16*(i%h)
+					if m.C.Bits() == 16 {
+						shift = int(m.ABID) * 16
+					}
 				case m.WMMA:
 					reg, lane = i%8, j+16*(i/8)
 					regs := 8

@@ -91,6 +91,9 @@ func matrixRule(c *ictx, _ []string) error {
 	if len(c.src) < 3 || len(c.dst) < 1 {
 		return fmt.Errorf("%w", errNoMeaning)
 	}
+	if m.Gen == 11 && (m.C == ir.F16 || m.C == ir.BF16) {
+		m.ABID = c.in.OpSel >> 2 & 1
+	}
 	// Registers of C and D.
 	n := m.M * m.N * m.Blocks / c.lanes
 	if m.C == ir.F64 {

@@ -37,6 +37,11 @@ func TestMatrixForms(t *testing.T) {
 					for how := range numDraws {
 						newMatrixForm(t, op, c.cpu, c.lanes).run(how)
 					}
+					if kindBits[f.dKind] == 16 && !f.gen12 { // in the upper halves of the registers
+						f := newMatrixForm(t, op, c.cpu, c.lanes)
+						f.high, f.mods = 1, f.mods+" op_sel:[0,0,1]"
+						f.run(-1)
+					}
 				})
 			}
 		}
@@ -58,6 +63,7 @@ type matrixForm struct {
 	aRegs, bRegs    int
 	dRegs           int
 	mods            string
+	high            int // 1: C and D are in the upper halves
 }
 
 var formRE = regexp.MustCompile(`^v_(mfma|smfmac|wmma|swmmac)_(f32|f64|f16|bf16|i32)_(\d+)x(\d+)x(\d+)(?:_(\d+)b)?_?(xf32|f16|bf16|f32|f64|i8|iu8|iu4|fp8|bf8)(?:_(fp8|bf8))?$`)
@@ -307,7 +313,7 @@ func (f *matrixForm) run(how int) {
 			}
 		}
 	}
-	each(func(reg, l, h, blk, i, j int) { put(base+acc+reg, l, 16*h, width, cBits[blk][i][j]) })
+	each(func(reg, l, h, blk, i, j int) { put(base+acc+reg, l, 16*(h+f.high), width, cBits[blk][i][j]) })
 	v := func(file string, base, n int) string {
 		if n == 1 {
 			return fmt.Sprintf("%s%d", file, base)
@@ -342,7 +348,7 @@ func (f *matrixForm) run(how int) {
 		dst = 256 + vd
 	}
 	each(func(reg, l, h, blk, i, j int) {
-		x := uint64(m.w.VGPR(dst + reg)[l]) >> (16 * h)
+		x := uint64(m.w.VGPR(dst + reg)[l]) >> (16 * (h + f.high))
 		if width == 64 {
 			x |= uint64(m.w.VGPR(dst + reg + 1)[l]) << 32
 		}
