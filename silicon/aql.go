@@ -132,10 +132,12 @@ func (a *aqlQueue) step(bool) (more bool, err error) {
 		if h.Barrier() && len(a.flight) > 0 {
 			return false, nil
 		}
-		x := new(packet)
+		var x *packet
 		if n := len(a.free); n > 0 {
 			x, a.free = a.free[n-1], a.free[:n-1]
 			*x = packet{}
+		} else {
+			x = new(packet)
 		}
 		x.start = q.dev.Clock()
 		taken := false
@@ -214,8 +216,10 @@ func (a *aqlQueue) barrier(p aql.BarrierPacket, x *packet) (bool, error) {
 	return true, nil
 }
 
-func (x *packet) complete(d *Device, s aql.SignalHandle) {
-	x.signal, x.end = uint64(s), d.Clock()
+func (x *packet) complete(d *Device, s aql.SignalHandle) { x.completeAt(d.Clock(), s) }
+
+func (x *packet) completeAt(end uint64, s aql.SignalHandle) {
+	x.signal, x.end = uint64(s), end
 	x.done.Store(true)
 }
 

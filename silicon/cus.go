@@ -333,13 +333,15 @@ func (c *cus) take(g *group, o outcome) *dispatch {
 		k.keptN = k.block
 		for _, g := range s.spare {
 			g.tame()
-			if k.aql != nil && len(k.kept) < len(c.workers) {
-				k.kept = append(k.kept, g)
-			} else {
-				c.dev.pool.put(g.block, k.block)
-			}
 		}
-		s.spare = nil
+		n := 0
+		if k.aql != nil {
+			n = min(len(s.spare), len(c.workers))
+		}
+		for _, g := range s.spare[n:] {
+			c.dev.pool.put(g.block, k.block)
+		}
+		k.kept, s.spare = s.spare[:n], nil
 		return k
 	}
 	if s.running == 0 && s.waiter != nil {
@@ -531,7 +533,7 @@ func (k *dispatch) complete() {
 	if h := k.q.dev.cfg.Hooks.DispatchEnd; h != nil {
 		h(&k.DispatchInfo)
 	}
-	k.packet.complete(k.q.dev, k.completion)
+	k.packet.completeAt(k.End, k.completion)
 	c := &k.q.dev.cus
 	if k.total > helpGroups {
 		took := c.dev.sched.Now() - k.sched.began

@@ -192,8 +192,11 @@ func (q *HostQueue) launch(k *Kernel, l *Launch) (*Event, error) {
 		return nil, q.submitError(err)
 	}
 	k.fill(args, l, hw, heap)
-	p := k.packet(l, args.addr, done)
-	pkts = append(pkts, &p)
+	q.packet = k.packet(l, args.addr, done)
+	if pkts == nil {
+		pkts = q.alone[:0]
+	}
+	pkts = append(pkts, &q.packet)
 	var ready time.Time
 	if launched != nil {
 		ready = time.Now()

@@ -31,6 +31,9 @@ type HostQueue struct {
 	tail tail     // guarded by mu
 	gone bool     // guarded by mu
 
+	packet aql.Packet     // of the launch that is made; guarded by mu
+	alone  [1]*aql.Packet // likewise
+
 	waiting []*Event // what the next command has to wait for besides the tail; guarded by mu
 
 	work     chan func() // host commands, in order; made on first use

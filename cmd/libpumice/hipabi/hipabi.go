@@ -23,7 +23,8 @@ package hipabi
 #include <string.h>
 #include <unistd.h>
 
-typedef struct { uint32_t x, y, z; } pumice_dim3;
+#include "config.h"
+
 typedef struct { size_t w, h, d; } pumice_extent;
 typedef struct { void *p; size_t pitch, xs, ys; } pumice_pitched;
 
@@ -34,12 +35,11 @@ struct head {
 };
 enum { near_enough = 16384 };
 
-// The state itself is in the heap: a library that is opened late gets little thread-local storage.
-static __thread struct state {
+struct state {
     struct head head;
     char rest[2048];
     uintptr_t stack_low, stack_high;
-} *thread_state;
+};
 static pthread_key_t thread_key;
 extern void pumice_hip_thread_end(void *);
 static pid_t thread_owner; // a child of fork that ends has none of Go's threads
@@ -65,11 +65,12 @@ static void find_stack(struct state *s) {
     }
 }
 static void *pumice_hip_thread(void) {
-    struct state *s = thread_state;
+    struct state *s = (struct state *)pumice_thread_state;
     if (!s) {
         static pthread_once_t once = PTHREAD_ONCE_INIT;
         pthread_once(&once, make_key);
-        s = thread_state = calloc(1, sizeof *s);
+        s = calloc(1, sizeof *s);
+        pumice_thread_state = (struct pumice_thread *)s;
         find_stack(s);
         pthread_setspecific(thread_key, s);
     }
@@ -101,6 +102,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/pumice-gpu/pumice/cmd/libpumice/caller"
@@ -118,6 +120,10 @@ var (
 	theAPI   *hip.API
 	face     = 5
 	_        = [2048]byte{}[unsafe.Sizeof(hip.Thread{})] // the state fits
+
+	// What config.c takes a configuration for is one.
+	_ = [1]byte{}[unsafe.Sizeof(hip.LaunchConfig{})-C.sizeof_struct_pumice_config]
+	_ = [1]byte{}[unsafe.Offsetof(hip.LaunchConfig{}.Stream)-unsafe.Offsetof(C.struct_pumice_config{}.stream)]
 )
 
 // api returns the API, made on first use. Every function that does more than look something up calls it first.
@@ -158,8 +164,25 @@ func api() *hip.API {
 			fmt.Fprintf(os.Stderr, "pumice: %v\n", err)
 		}
 		theAPI = hip.New(rt, registry, face)
+		var t hip.Thread
+		l := &C.pumice_thread_layout
+		l.last, l.depth = C.uint32_t(unsafe.Offsetof(t.Last)), C.uint32_t(unsafe.Offsetof(t.Depth))
+		l.configs, l.most = C.uint32_t(unsafe.Offsetof(t.Configs)), C.uint32_t(len(t.Configs))
+		if theAPI.Face < 7 {
+			l.remember = 1
+		}
+		watched(theAPI, false)
 	})
 	return theAPI
+}
+
+// watched says whether somebody wants to hear of each call; a log does always. Else config.c may do without Go.
+func watched(a *hip.API, yes bool) {
+	on := int32(1)
+	if yes || a.LogsCalls() {
+		on = 0
+	}
+	atomic.StoreInt32((*int32)(unsafe.Pointer(&C.pumice_thread_layout.on)), on)
 }
 
 func ptr(a uint64) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&a)) }
@@ -262,13 +285,13 @@ func hipPeekAtLastError() int32 { return int32(api().PeekAtLastError(thread())) 
 //export hipGetStreamDeviceId
 func hipGetStreamDeviceId(s uintptr) int32 { return api().StreamDeviceID(thread(), s) }
 
-//export __hipPushCallConfiguration
-func __hipPushCallConfiguration(grid, block C.pumice_dim3, shared uint64, s uintptr) int32 {
+//export pumice_hip_push
+func pumice_hip_push(grid, block C.pumice_dim3, shared uint64, s uintptr) int32 {
 	return call("__hipPushCallConfiguration", func(a *hip.API, t *hip.Thread) hip.Error { return a.PushConfig(t, d3(grid), d3(block), shared, s) }, box(d3(grid)), box(d3(block)), shared, stream(s))
 }
 
-//export __hipPopCallConfiguration
-func __hipPopCallConfiguration(grid, block *C.pumice_dim3, shared *uint64, s *uintptr) int32 {
+//export pumice_hip_pop
+func pumice_hip_pop(grid, block *C.pumice_dim3, shared *uint64, s *uintptr) int32 {
 	return call("__hipPopCallConfiguration", func(a *hip.API, t *hip.Thread) hip.Error {
 		if grid == nil || block == nil || shared == nil || s == nil {
 			return hip.ErrInvalidValue

@@ -53,6 +53,7 @@ import (
 //export hipRegisterTracerCallback
 func hipRegisterTracerCallback(f unsafe.Pointer) {
 	a := api()
+	watched(a, f != nil)
 	if f == nil {
 		a.SetTracer(nil)
 		return
