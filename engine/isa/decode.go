@@ -30,23 +30,46 @@ type state struct {
 // Decode decodes the instruction at the start of code into out, for target t. It reads at most 20 bytes and allocates
 // nothing. On error out.Op is nil, and out.Size is 4 (a disassembler's step over unknown words).
 func Decode(t *Target, code []byte, out *Inst) error {
-	if d := t.decoder(); d != nil && len(code) >= 12 {
-		w := binary.LittleEndian.Uint64(code)
-		if l := d.one[uint32(w)>>22]; l != nil && l.planned {
-			w &= l.keep
-			tab := d.tab[l.families[uint8(w>>(l.segShift&63))&l.segMask&3]]
-			if op := int(uint16(w>>(l.opShift&63)) & l.opMask); op < len(tab) {
-				p := tab[op].plans[(t.maskN-1)&1].Load()
-				for p != nil && w&p.mask != p.value {
-					p = p.next
-				}
-				if p != nil && p.kind != planNone && p.run(w, code, out) {
-					return nil
-				}
-			}
-		}
+	if p, w := planOf(t, code); p != nil && p.run(w, code, out) {
+		return nil
 	}
 	return decode(t, code, out)
+}
+
+// Measure is Decode for those who ask only what instruction it is and how long: of out it sets Op, Size and the first
+// word of Raw, or everything.
+func Measure(t *Target, code []byte, out *Inst) error {
+	if p, w := planOf(t, code); p != nil && p.measure(w, out) {
+		return nil
+	}
+	return decode(t, code, out)
+}
+
+// planOf is the plan for the instruction at the start of code and the words it is for, nil if there is none.
+func planOf(t *Target, code []byte) (*plan, uint64) {
+	d := t.decoder()
+	if d == nil || len(code) < 12 {
+		return nil, 0
+	}
+	w := binary.LittleEndian.Uint64(code)
+	l := d.one[uint32(w)>>22]
+	if l == nil || !l.planned {
+		return nil, 0
+	}
+	w &= l.keep
+	tab := d.tab[l.families[uint8(w>>(l.segShift&63))&l.segMask&3]]
+	op := int(uint16(w>>(l.opShift&63)) & l.opMask)
+	if op >= len(tab) {
+		return nil, 0
+	}
+	p := tab[op].plans[(t.maskN-1)&1].Load()
+	for p != nil && w&p.mask != p.value {
+		p = p.next
+	}
+	if p == nil || p.kind == planNone {
+		return nil, 0
+	}
+	return p, w
 }
 
 // decode is Decode without plans.

@@ -147,6 +147,27 @@ func (p *plan) run(w uint64, code []byte, out *Inst) bool {
 	return true
 }
 
+// measure is run for Measure.
+func (p *plan) measure(w uint64, out *Inst) bool {
+	bad := p.dst.get(w).hard | p.src0.get(w).hard | p.src1.get(w).hard | p.src2.get(w).hard
+	if p.more {
+		bad |= p.dst1.get(w).hard | p.src3.get(w).hard
+	}
+	size := p.size
+	if bad != 0 {
+		if bad != hardLiteral {
+			return false
+		}
+		size += 4
+	}
+	if out.Op != p.op {
+		out.Op = p.op
+	}
+	out.Size = size
+	out.Raw[0] = uint32(w)
+	return true
+}
+
 // number is the offset or immediate.
 func (p *plan) number(w uint64) int64 {
 	x := w << (64 - p.offsetBits - p.offset&63)

@@ -86,17 +86,10 @@ func comparePlan(t *testing.T, tg *Target, code []byte) bool {
 	if werr != gerr || got != want {
 		t.Fatalf("%s, masks of %d: %x:\nwith plans    %+v %v\nwithout plans %+v %v", tg.Name, tg.maskN, code, got, gerr, want, werr)
 	}
-	d := tg.decoder()
-	w := binary.LittleEndian.Uint64(code)
-	l := d.one[uint32(w)>>22]
-	if l == nil || !l.planned || gerr != nil {
-		return false
+	m := Inst{rare: true, Op: Ops()[0], Raw: [5]uint32{1, 2, 3, 4, 5}}
+	if merr := Measure(tg, code, &m); merr != gerr || m.Op != got.Op || m.Size != got.Size || m.Raw[0] != got.Raw[0] {
+		t.Fatalf("%s, masks of %d: %x: measured %v, %d bytes, %v; decoded %v, %d bytes, %v", tg.Name, tg.maskN, code, m.Op, m.Size, merr, got.Op, got.Size, gerr)
 	}
-	w &= l.keep
-	tab := d.tab[l.families[uint8(w>>l.segShift)&l.segMask]]
-	p := tab[uint16(w>>l.opShift)&l.opMask].plans[tg.maskN-1].Load()
-	for p != nil && w&p.mask != p.value {
-		p = p.next
-	}
-	return p != nil && p.kind != planNone
+	p, _ := planOf(tg, code)
+	return p != nil && gerr == nil
 }

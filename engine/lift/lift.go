@@ -157,10 +157,10 @@ func (l *lifter) discover() error {
 	return nil
 }
 
-// flow decodes the instruction at off for discovery.
+// flow looks at the instruction at off for discovery.
 func (l *lifter) flow(off uint32, in *isa.Inst) flow {
 	w := l.code.at(l.addr(off))
-	if w == nil || l.decode(w, in) != nil {
+	if w == nil || isa.Measure(l.t, w, in) != nil {
 		return flow{size: 4, end: true}
 	}
 	fl := flow{size: uint32(in.Size)}
