@@ -155,3 +155,26 @@ func testLinkFollowsCode(t *testing.T) {
 		calls("code is there again", one, 10, 10_000)
 	}
 }
+
+// BenchmarkCall is a call and a return, with the loop round them.
+func BenchmarkCall(b *testing.B) {
+	needJIT(b)
+	e, err := New()
+	if err != nil {
+		b.Fatal(err)
+	}
+	e.cache = code.New(wordFunc)
+	s := &codePages{}
+	g := newRig(b, 64, 4)
+	defer g.free()
+	w := g.w
+	w.Space = &mem.Space{Translator: s}
+	k := e.NewWorker()
+	defer k.Close()
+	w.PC, w.Fuel = wordsBase, 1<<60
+	w.S[8], w.S[9], w.S[11] = wordsBase+mem.PageSize, 0, uint32(b.N)
+	b.ResetTimer()
+	if x := k.Run(w); x != ir.ExitEndPgm {
+		b.Error(x)
+	}
+}
