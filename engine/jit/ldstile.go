@@ -1,6 +1,8 @@
 package jit
 
 import (
+	"encoding/binary"
+
 	"github.com/pumice-gpu/pumice/engine/ir"
 	"github.com/pumice-gpu/pumice/engine/jit/x86"
 )
@@ -8,8 +10,8 @@ import (
 // A kernel that works on tiles in the LDS reads them in a region with many loads of few addresses: a column at an address that the sixteen
 // lanes of a strip share, a row at addresses that are the same for every strip, or dwords one behind the other. Such a region has a version for each
 // likely kind of its addresses, chosen by one look at all strips' addresses before it begins. In such a version loads are no operations: what
-// uses them reads the LDS, by broadcast or as it is; or, where elements of several dwords must be taken apart, the first strip does that and
-// keeps the result in the frame, where the others read it. The usual form, which asks at each load, stands behind.
+// uses them reads the LDS, by broadcast or as it is; or the frame, where elements of several dwords are put that must be taken apart,
+// once for all strips. The usual form, which asks at each load, stands behind.
 
 // tileKind is how the addresses of loads lie, in all strips of the wave.
 type tileKind uint8
@@ -24,10 +26,8 @@ const (
 type tile struct {
 	comp   int32 // the address
 	kind   tileKind
-	dwords bool     // they load one dword each
-	apart  [5]int32 // by number of dwords: place in the frame, if there are such loads, of what is not 0 if such elements of the first strip do not follow one another
-	extent int32    // they end within this many bytes of the address
-	loads  int
+	dwords bool    // they load one dword each
+	extent int32   // they end within this many bytes of the address
 	reg    x86.Reg // host address of lane 0 of the strip; for tileSame of the first one
 }
 
@@ -39,12 +39,6 @@ type farPlace struct {
 	is  bool
 	one bool // one dword that stands for all lanes
 	at  x86.RM
-}
-
-// keptLoads are the places in the frame of what the first strip keeps, by load.
-type keptLoads struct {
-	at    map[ir.ID]int32
-	first bool // the first strip is being emitted
 }
 
 // findTiles gives the addresses of the region's loads, or nil if it is not to have versions.
@@ -83,20 +77,11 @@ func (c *compiler) findTiles(ops []ir.ID, full ir.ID) []tile {
 		x := &ts[i]
 		x.extent = max(x.extent, int32(v.Imm)+int32(v.Width))
 		x.dwords = x.dwords && v.Width == 4
-		x.apart[v.Width/4] = 1
-		x.loads++
 		loads++
 		keep += 16 * int(v.Width)
 	}
 	if loads < 4 || keep > 2*keepMost {
 		return nil
-	}
-	for i := range ts {
-		for n, used := range ts[i].apart {
-			if used != 0 {
-				ts[i].apart[n] = c.slot16()
-			}
-		}
 	}
 	return ts
 }
@@ -179,42 +164,85 @@ func (c *compiler) tileLook(x *tile, regs [2]x86.Reg) {
 	a.X(x86.KMOVGW, x86.L128, uint8(regs[1]), 0, x86.KR(2))
 }
 
-// startTiles prepares the strips' loop, and tells whether its first strip has a form of its own.
-func (r *region) startTiles() bool {
-	c, a := r.c, &r.c.a
-	const L = x86.L512
-	r.kept.first = false
+// startTiles prepares the strips' loop: elements that all strips have are taken apart.
+func (r *region) startTiles() {
+	r.kept = nil
 	for i := range r.tiles {
-		x := &r.tiles[i]
-		if x.kind != tileSame {
-			continue
-		}
-		if !r.kept.first {
-			r.kept = keptLoads{map[ir.ID]int32{}, true}
-		}
-		r.tileBase(x)
-		at := c.at(x.comp, 0)
-		a.E(x86.VPBROADCASTD, L, 0, 0, at, noMod) // nothing is in registers yet
-		for n, flag := range x.apart {
-			if flag == 0 {
-				continue
+		if x := &r.tiles[i]; x.kind == tileSame {
+			for n := 1; n <= 4; n++ {
+				r.keepLoads(x, n)
 			}
-			a.E(x86.VPADDD, L, 1, 0, r.table(tabStride[4*n]), noMod)
-			a.EI(x86.VPCMPD, L, 1, 1, at, 4, noMod)
-			a.X(x86.KMOVGW, x86.L128, uint8(x86.RAX), 0, x86.KR(1))
-			a.GS(x86.MOVS, 4, x86.M(rFrame, flag), x86.RAX)
 		}
 	}
-	if r.kept.first {
-		r.tileBases()
-	}
-	return r.kept.first
 }
 
-// nextTiles begins a strip of the loop.
-func (r *region) nextTiles() {
-	r.kept.first = false
-	r.tileBases()
+// keepLoads loads what x's loads of n dwords give, and puts it into the frame. It is a loop, since straight code that runs once costs more to
+// fetch than it does to run. Nothing is in registers yet.
+func (r *region) keepLoads(x *tile, n int) {
+	c, a := r.c, &r.c.a
+	const L = x86.L512
+	const count, dst, table, lds = x86.RCX, x86.R8, x86.R9, x86.RDX
+	var imms []byte
+	at := (c.frame + 63) &^ 63
+	for _, id := range r.ops {
+		v := c.v(id)
+		if v.Op != ir.OpLoad || int(v.Width) != 4*n || c.vals[v.Args[1]].comps[0] != x.comp {
+			continue
+		}
+		if r.kept == nil {
+			r.kept = map[ir.ID]int32{}
+		}
+		r.kept[id] = at + int32(len(imms)*16*n)
+		imms = binary.LittleEndian.AppendUint32(imms, uint32(v.Imm))
+	}
+	if len(imms) == 0 {
+		return
+	}
+	c.frame = at + int32(len(imms)*16*n)
+	d := []x86.Vec{0, 1, 2, 3}[:n]
+	const addr, t = 9, 4
+	loop := func(load func()) {
+		top := a.NewLabel()
+		a.Alu(x86.XOR, 4, count, x86.R(count))
+		a.G(x86.LEA, 8, dst, x86.M(rFrame, at))
+		a.Bind(top)
+		a.G(x86.MOV, 4, x86.RAX, x86.MX(table, count, 4, 0))
+		load()
+		for i, z := range d {
+			a.E(x86.VMOVDQU32S, L, uint8(z), 0, x86.M(dst, int32(64*i)), noMod)
+		}
+		a.AluI(x86.ADD, 8, x86.R(dst), int32(64*n))
+		a.AluI(x86.ADD, 4, x86.R(count), 1)
+		a.AluI(x86.CMP, 4, x86.R(count), int32(len(imms)/4))
+		a.Jcc(x86.NE, top)
+	}
+	apart, done := a.NewLabel(), a.NewLabel()
+	a.LeaL(table, a.Const(imms, 4), 0)
+	a.E(x86.VMOVDQU32, L, addr, 0, c.at(x.comp, 0), noMod)
+	a.E(x86.VPBROADCASTD, L, t, 0, x86.V(addr), noMod)
+	a.E(x86.VPADDD, L, t, t, r.table(tabStride[4*n]), noMod)
+	a.EI(x86.VPCMPD, L, 1, t, x86.V(addr), 0, noMod)
+	a.X(x86.KORTESTW, x86.L128, 1, 0, x86.KR(1))
+	a.Jcc(x86.AE, apart)
+	r.tileBase(x)
+	loop(func() {
+		a.G(x86.LEA, 8, lds, x86.MX(x.reg, x86.RAX, 1, 0))
+		r.unzip(d, t, [4]x86.Vec{5, 6, 7, 8}, 1, func(i int) x86.RM { return x86.M(lds, int32(64*i)) })
+	})
+	a.Bind(done)
+	c.tails = append(c.tails, func() {
+		a.Bind(apart)
+		a.G(x86.MOV, 8, x.reg, x86.M(rState, offLDS))
+		loop(func() {
+			a.G(x86.LEA, 8, lds, x86.MX(x.reg, x86.RAX, 1, 0))
+			for j, z := range d {
+				a.X(x86.KXNORW, x86.L128, 1, 1, x86.KR(1))
+				a.E(x86.VPXORD, L, uint8(z), uint8(z), x86.V(z), noMod)
+				a.E(x86.VPGATHERDD, L, uint8(z), 0, x86.MV(lds, addr, 1, 4*int32(j)), x86.Masked(1))
+			}
+		})
+		a.Jmp(done)
+	})
 }
 
 // tileBases finds the addresses of the strip.
@@ -241,57 +269,14 @@ func (r *region) tileLoad(id ir.ID, v *ir.Value, u int) {
 		i++
 	}
 	x := &r.tiles[i]
-	if x.kind == tileSame && r.kept.first {
-		r.keepLoad(id, v, x, u)
-	}
 	for i, k := range ks {
 		at := x86.M(x.reg, int32(v.Imm)+4*int32(i))
 		if x.kind == tileSame {
-			at = x86.M(rFrame, r.kept.at[id]+64*int32(i))
+			at = x86.M(rFrame, r.kept[id]+64*int32(i))
 		}
 		r.uses[k].far = farPlace{true, x.kind == tileOne, at}
 		if c.comps[k].last > c.seg && int(r.uses[k].adopt) <= r.pos+1 { // it will be stored
 			r.load(k, u)
 		}
 	}
-}
-
-// keepLoad loads for the first strip, and keeps what it loads.
-func (r *region) keepLoad(id ir.ID, v *ir.Value, x *tile, u int) {
-	c, a := r.c, &r.c.a
-	const L = x86.L512
-	addr := r.zin(v.Args[1], 0, u, 4)
-	n := len(c.vals[id].comps)
-	var d []x86.Vec
-	for i := range n {
-		d = append(d, r.dstEarly(id, i, u))
-	}
-	kk, t := r.ktmp(), r.tmp()
-	var q [4]x86.Vec
-	if n == 4 {
-		for i := range q {
-			q[i] = r.tmp()
-		}
-	}
-	imm := int32(v.Imm)
-	apart, done := a.NewLabel(), a.NewLabel()
-	a.AluI(x86.CMP, 4, x86.M(rFrame, x.apart[n]), 0)
-	a.Jcc(x86.NE, apart)
-	r.unzip(d, t, q, kk, func(i int) x86.RM { return x86.M(x.reg, imm+64*int32(i)) })
-	a.Bind(done)
-	at := c.frameLines(64 * int32(n))
-	for i := range n {
-		a.E(x86.VMOVDQU32S, L, uint8(d[i]), 0, x86.M(rFrame, at+64*int32(i)), noMod)
-	}
-	r.kept.at[id] = at
-	c.tails = append(c.tails, func() {
-		a.Bind(apart)
-		a.G(x86.MOV, 8, x86.RDX, x86.M(rState, offLDS))
-		for j, z := range d {
-			a.X(x86.KXNORW, x86.L128, uint8(kk), uint8(kk), x86.KR(kk))
-			a.E(x86.VPXORD, L, uint8(z), uint8(z), x86.V(z), noMod)
-			a.E(x86.VPGATHERDD, L, uint8(z), 0, x86.MV(x86.RDX, addr, 1, imm+4*int32(j)), x86.Masked(kk))
-		}
-		a.Jmp(done)
-	})
 }

@@ -48,8 +48,8 @@ type region struct {
 	keeping int32 // bytes of frame for that
 	bound   ldsBound
 	wholes  []wholeMask
-	tiles   []tile // of the LDS loads, in a version of the region for their kinds
-	kept    keptLoads
+	tiles   []tile          // of the LDS loads, in a version of the region for their kinds
+	kept    map[ir.ID]int32 // where loads with addresses of tileSame are in the frame
 }
 
 // usage is where a region uses a component.
@@ -175,21 +175,13 @@ func (c *compiler) region(ops []ir.ID, full ir.ID, tiles []tile) {
 	}
 	a.Alu(x86.XOR, 4, rStrip, x86.R(rStrip))
 	a.Alu(x86.XOR, 4, rMask, x86.R(rMask))
-	step := func() {
-		a.AluI(x86.ADD, 8, x86.R(rStrip), int32(64*r.u))
-		a.AluI(x86.ADD, 8, x86.R(rMask), int32(2*r.u))
-	}
-	if r.startTiles() {
-		r.body()
-		step()
-		c.restoreComps()
-		r.begin()
-	}
+	r.startTiles()
 	top := a.NewLabel()
 	a.Bind(top)
-	r.nextTiles()
+	r.tileBases()
 	r.body()
-	step()
+	a.AluI(x86.ADD, 8, x86.R(rStrip), int32(64*r.u))
+	a.AluI(x86.ADD, 8, x86.R(rMask), int32(2*r.u))
 	a.AluI(x86.CMP, 4, x86.R(rStrip), int32(64*c.strips))
 	a.Jcc(x86.NE, top)
 	for i := range r.wholes {
