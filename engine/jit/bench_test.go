@@ -72,6 +72,15 @@ var benches = []bench{
 		fillFloats(bb, 2)
 		return func() { g.launch("sgemm64v", [2]int{n / 64, n / 64}, [2]int{256, 1}, args(n, n, a, b, c)) }
 	}},
+	{"sgemm128", 2 * 256 * 256 * 256, "GFLOP/s", func(g *gpu) func() {
+		const n = 256
+		a, ab := g.alloc(4 * n * n)
+		b, bb := g.alloc(4 * n * n)
+		c, _ := g.alloc(4 * n * n)
+		fillFloats(ab, 1)
+		fillFloats(bb, 2)
+		return func() { g.launch("sgemm128", [2]int{n / 128, n / 128}, [2]int{256, 1}, args(n, n, a, b, c)) }
+	}},
 	{"reduce", 4 << 20, "GB/s", func(g *gpu) func() {
 		const n = 1 << 20
 		a, ab := g.alloc(4 * n)

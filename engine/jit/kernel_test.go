@@ -399,6 +399,16 @@ var jobs = []job{
 		g.launch("sgemm64v", [2]int{2, 2}, [2]int{256, 1}, args(n, k, a, b, c))
 		return cb
 	}},
+	{"sgemm128", func(g *gpu) []byte {
+		const n, k = 128, 24
+		a, ab := g.alloc(4 * n * k)
+		b, bb := g.alloc(4 * k * n)
+		c, cb := g.alloc(4 * n * n)
+		fillFloats(ab, 1)
+		fillFloats(bb, 2)
+		g.launch("sgemm128", [2]int{1, 1}, [2]int{256, 1}, args(n, k, a, b, c))
+		return cb
+	}},
 	{"reduce", func(g *gpu) []byte {
 		const n = 10000
 		a, ab := g.alloc(4 * n)

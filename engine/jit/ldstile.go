@@ -233,6 +233,15 @@ func (r *region) keepLoads(x *tile, n int) {
 	c.tails = append(c.tails, func() {
 		a.Bind(apart)
 		a.G(x86.MOV, 8, x.reg, x86.M(rState, offLDS))
+		if n == 4 {
+			a.E(x86.VMOVDQU32S, L, addr, 0, x86.M(rFrame, tmpAddr), noMod)
+			loop(func() {
+				a.G(x86.LEA, 8, lds, x86.MX(x.reg, x86.RAX, 1, 0))
+				c.pick4(lds)
+			})
+			a.Jmp(done)
+			return
+		}
 		loop(func() {
 			a.G(x86.LEA, 8, lds, x86.MX(x.reg, x86.RAX, 1, 0))
 			for j, z := range d {
@@ -243,6 +252,32 @@ func (r *region) keepLoads(x *tile, n int) {
 		})
 		a.Jmp(done)
 	})
+}
+
+// pick4 loads the sixteen bytes that each lane has at an address of tmpAddr, from lds on, and takes their dwords apart into z0 to z3. It uses RAX and z4
+// to z8.
+func (c *compiler) pick4(lds x86.Reg) {
+	a := &c.a
+	const L = x86.L512
+	for l := range 16 {
+		// Each quarter of z5 and up is a lane, so that what is taken apart is in order.
+		z := uint8(5 + l&3)
+		a.G(x86.MOV, 4, x86.RAX, x86.M(rFrame, tmpAddr+4*int32(l)))
+		at := x86.MX(lds, x86.RAX, 1, 0)
+		if l < 4 {
+			a.E(x86.VMOVDQU32, x86.L128, z, 0, at, noMod)
+		} else {
+			a.EI(x86.VINSERTI32X4, L, z, z, at, uint8(l>>2), noMod)
+		}
+	}
+	a.E(x86.VPUNPCKLDQ, L, 0, 5, x86.V(6), noMod) // per quarter: dwords 0 and 1 of two lanes
+	a.E(x86.VPUNPCKHDQ, L, 2, 5, x86.V(6), noMod) // 2 and 3
+	a.E(x86.VPUNPCKLDQ, L, 4, 7, x86.V(8), noMod)
+	a.E(x86.VPUNPCKHDQ, L, 5, 7, x86.V(8), noMod)
+	a.E(x86.VPUNPCKHQDQ, L, 1, 0, x86.V(4), noMod)
+	a.E(x86.VPUNPCKLQDQ, L, 0, 0, x86.V(4), noMod)
+	a.E(x86.VPUNPCKHQDQ, L, 3, 2, x86.V(5), noMod)
+	a.E(x86.VPUNPCKLQDQ, L, 2, 2, x86.V(5), noMod)
 }
 
 // tileBases finds the addresses of the strip.

@@ -157,6 +157,30 @@ extern "C" __global__ void sgemm64v(int n, int k, const float *a, const float *b
         *(float4 *)&c[size_t(row0 + ty * 4 + i) * n + col0 + tx * 4] = make_float4(acc[i][0], acc[i][1], acc[i][2], acc[i][3]);
 }
 
+// A tile of 128x128, 8x8 of it in each work-item: elements of four dwords are 32 bytes apart.
+extern "C" __global__ __launch_bounds__(256) void sgemm128(int n, int k, const float *a, const float *b, float *c) {
+    __shared__ float as[8][128], bs[8][128];
+    const int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
+    const int row0 = blockIdx.y * 128, col0 = blockIdx.x * 128;
+    float acc[8][8] = {};
+    for (int t = 0; t < k; t += 8) {
+        for (int i = threadIdx.x; i < 8 * 128; i += 256) {
+            as[i / 128][i % 128] = a[size_t(row0 + i % 128) * k + t + i / 128];
+            bs[i / 128][i % 128] = b[size_t(t + i / 128) * n + col0 + i % 128];
+        }
+        __syncthreads();
+        for (int s = 0; s < 8; s++) {
+            float x[8], y[8];
+            for (int i = 0; i < 8; i++) x[i] = as[s][ty * 8 + i], y[i] = bs[s][tx * 8 + i];
+            for (int i = 0; i < 8; i++)
+                for (int j = 0; j < 8; j++) acc[i][j] += x[i] * y[j];
+        }
+        __syncthreads();
+    }
+    for (int i = 0; i < 8; i++)
+        for (int j = 0; j < 8; j++) c[size_t(row0 + ty * 8 + i) * n + col0 + tx * 8 + j] = acc[i][j];
+}
+
 // Each lane's rank among those of its wave with the same digit, by a vote for each bit, as radix sorts find it.
 extern "C" __global__ void votes(const unsigned *in, unsigned *out, int n) {
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
