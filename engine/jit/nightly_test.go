@@ -13,11 +13,14 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/pumice-gpu/pumice/engine/ir"
 )
 
 // TestNightly runs random programs of every operation and MODE on both engines for NIGHTLY_CPU seconds of CPU time (a Go
 // duration such as 12h, or seconds), from seed NIGHTLY_SEED on (default: the day, so that each night has its own). A
-// difference is told with its seed: ENGINE_SEED=N go test -run TestEngineSeed shows the program.
+// difference is told with its seed: ENGINE_SEED=N go test -run TestEngineSeed shows the program; two of sixteen are of tileLoadsFunc, columnFunc and
+// tileFunc, by turns.
 func TestNightly(t *testing.T) {
 	budget := os.Getenv("NIGHTLY_CPU")
 	if budget == "" {
@@ -48,9 +51,17 @@ func TestNightly(t *testing.T) {
 			for cpuUsed()-begin < limit && bad.Load() < 20 {
 				seed := first + next.Add(1) - 1
 				var diff []string
-				if seed%16 == 15 {
+				switch seed % 16 {
+				case 15:
 					diff, _ = linkDiff(t, seed) // SEED=N go test -run TestLinkRandom
-				} else {
+				case 3, 7: // what random programs seldom have: tiles in the LDS
+					f := [](func(uint64) *ir.Func){tileLoadsFunc, columnFunc, tileFunc}[seed/16%3](seed)
+					diff = diffEnginesWith(t, seed, f, 12, func(g *rig) {
+						if seed/16%4 > 0 {
+							g.w.SetEXEC(^uint64(0))
+						}
+					})
+				default:
 					diff = diffEngines(t, seed, engineFunc(seed))
 				}
 				if len(diff) > 0 {
