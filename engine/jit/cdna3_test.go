@@ -16,7 +16,7 @@ func TestTinyProducts(t *testing.T) { onEach(t, testTinyProducts) }
 func testTinyProducts(t *testing.T) {
 	m := ir.Matrix{M: 16, N: 16, K: 16, Blocks: 1, A: ir.BF16, C: ir.F32, Gen: 3}
 	for round := range uint64(6) {
-		f := matrixFunc(m, 2, 4, false)
+		f := matrixFunc(m, 2, 2, 4, false)
 		for _, x := range diffEnginesWith(t, round, f, 64, func(g *rig) {
 			r := rand.New(rand.NewPCG(round, 5))
 			half := func() uint32 {

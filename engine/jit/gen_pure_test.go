@@ -3,6 +3,7 @@
 package jit
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/pumice-gpu/pumice/engine/ir"
@@ -99,9 +100,14 @@ func (g *gen) matrix() {
 	r := g.r
 	s := matrixShapes[r.IntN(len(matrixShapes))]
 	m := s.m
-	m.B = m.A
-	if r.IntN(4) == 0 {
+	if m.B == 0 {
+		m.B = m.A
+	}
+	if r.IntN(4) == 0 && !m.WMMA && m.B == m.A && !m.XF32 && !m.F8F6F4 && !m.Sparse {
 		m.Gen = uint8(1 + r.IntN(3))
+	}
+	if r.IntN(8) == 0 && !m.WMMA && !m.F8F6F4 {
+		m.CBSZ, m.ABID, m.BLGP = uint8(r.IntN(4)), uint8(r.IntN(4)), uint8(r.IntN(8))
 	}
 	tuple := func(n int) ir.ID {
 		l := make([]ir.ID, n)
@@ -114,7 +120,7 @@ func (g *gen) matrix() {
 		return g.add(ir.Value{Op: ir.OpTuple, Type: ir.T, N: uint8(n), Args: l})
 	}
 	d := g.add(ir.Value{Op: ir.OpMFMA, Type: ir.T, N: uint8(s.wordsC), Kind: m.C, From: m.A, FP: ir.FP(r.IntN(64)) &^ ir.FPOvfl, Aux: &m,
-		Args: []ir.ID{tuple(s.wordsA), tuple(s.wordsA), tuple(s.wordsC)}})
+		Args: []ir.ID{tuple(s.wordsA), tuple(cmp.Or(s.wordsB, s.wordsA)), tuple(s.wordsC)}})
 	for i := range s.wordsC {
 		if slices.Contains([]int{0, 1, 2, 5, 7, 15}, i) {
 			g.add(ir.Value{Op: ir.OpElem, Type: ir.V32, Imm: uint64(i), Args: []ir.ID{d}})
