@@ -246,3 +246,34 @@ b0 @0 insts=5:
 		}
 	})
 }
+
+// The first lane's value of an index is another one in each wave of a work-group.
+func TestStreamFirstLaneOfWaves(t *testing.T) {
+	f, err := ir.Parse(`func 0x20000 lanes=64
+b0 @0 insts=5:
+  %0:m = mget imm=126 @0
+  %1:v32 = vget imm=0 @0
+  %2:s32 = readfirst %1, %0 @0
+  %3:v32 = splat %2 @0
+  %4:s32 = const imm=2 @0
+  %5:v32 = shl %1, %4 @0
+  %6:s64 = sget64 imm=30 @0
+  %7 = store %6, %5, %0, %3 space=global width=4 @4
+  exit endpgm @8
+`)
+	if err == nil {
+		err = ir.Verify(f)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		group int
+		whole bool
+		ok    bool
+	}{{0, false, true}, {4, false, false}, {4, true, false}} {
+		if _, err := new(compiler).compileStream(f, []int{streamX}, c.group, c.whole, HostOptions()); (err == nil) != c.ok {
+			t.Errorf("units of %d waves, all %v: %v", c.group, c.whole, err)
+		}
+	}
+}
