@@ -17,17 +17,18 @@ var semFS embed.FS
 
 // meaning is what one instruction does: a line of sem/, which compile reads when somebody wants it.
 type meaning struct {
-	name     string // as written, after brace expansion
-	file     string
-	line     int
-	text     string   // what stands after the colon, with $1, $2, ...
-	taken    []string // the alternatives that stand for these
 	stmts    []stmt
-	rule     rule // instead of stmts
-	ruleName string
+	rule     rule         // instead of stmts
+	args     []string     // of the rule
 	flow     int          // what the rule does to control flow
 	dst      isa.DataType // result type by the name, or TypeNone
-	args     []string     // of the rule
+	ruleName string
+
+	name  string // as written, after brace expansion
+	file  string
+	line  int
+	text  string   // what stands after the colon, with $1, $2, ...
+	taken []string // the alternatives that stand for these
 }
 
 // rule lifts one instruction; args are the words after its name in the line. It reports what it cannot do.
