@@ -1,8 +1,6 @@
 package hsakmt
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -250,8 +248,8 @@ func readProps(tree fs.FS, name string) (Properties, error) {
 		return nil, err
 	}
 	p := Properties{}
-	for s := bufio.NewScanner(bytes.NewReader(b)); s.Scan(); {
-		if k, v, ok := strings.Cut(strings.TrimSpace(s.Text()), " "); ok {
+	for line := range strings.SplitSeq(string(b), "\n") {
+		if k, v, ok := strings.Cut(strings.TrimSpace(line), " "); ok {
 			if n, err := strconv.ParseUint(strings.TrimSpace(v), 10, 64); err == nil {
 				p[k] = n
 			}
