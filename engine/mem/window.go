@@ -22,8 +22,11 @@ const (
 	WindowSize    = int32(unsafe.Sizeof(Window{}))
 )
 
-// windowPieces is how many pieces of contiguous memory are looked at for one window.
-const windowPieces = 64
+// A window is looked for windowPieces pieces of contiguous memory far, and a growing one as far as it was large, up to windowMost.
+const (
+	windowPieces = 64
+	windowMost   = 4096
+)
 
 // MoveWindow makes window i hold the addresses first to last (inclusive) for access a, with what follows, and what it held before when
 // that goes on with it. It reports false, and leaves the window, when they are not contiguous or may not all be accessed.
@@ -39,7 +42,20 @@ func (t *TLB) MoveWindow(i int, first, last uint64, a Access) bool {
 	if old.Delta != w.Delta {
 		old = Window{}
 	}
-	for range windowPieces {
+	pieces := windowPieces
+	if old.Size > 0 {
+		pieces = int(min(max(windowPieces, old.Size/PageSize), windowMost))
+		// What lies between, as other rows of an array do, is taken in.
+		for from := old.Base + old.Size; from < first && first-from <= uint64(pieces)*PageSize; {
+			host, n, _, f := t.space.Translate(from, a)
+			if f != nil || uint64(uintptr(host))-from != w.Delta {
+				break
+			}
+			from += n
+			old.Size = from - old.Base
+		}
+	}
+	for range pieces {
 		if old.Size > 0 && end >= old.Base && end < old.Base+old.Size {
 			end = old.Base + old.Size
 		}
