@@ -32,6 +32,7 @@ type Program struct {
 	tiled    int            // versions of regions for how their loads lie
 	scaled   []scaledFMA    // what retScaled asks for
 	barriers int            // where waves of a crew change
+	affines  []int32        // areas of the runs of affine addresses (affine.go)
 	*Stream                 // of a stream
 	// slots tells where each value lives that a helper operation reads or writes.
 	slots []*helperInfo // by ir.ID; nil for others
@@ -48,6 +49,7 @@ type helperInfo struct {
 	span    span      // of an access that looks at a Range, when all lanes are active and follow one another
 	always  bool      // the code cannot do it itself
 	window  int       // of the TLB's, for a global access
+	affine  *affineLoadInfo
 
 	exits *atomic.Uint64 // counts, or nil
 
@@ -139,6 +141,7 @@ type compiler struct {
 
 	routines []routine // that the function's accesses share
 
+	spots    []affineSpot
 	frame    int32   // bytes used
 	scaled   int32   // of the block, see scaledArea; or 0
 	frameMax int32   //
@@ -270,6 +273,9 @@ func (c *compiler) compile(f *ir.Func) (*Program, error) {
 		if h == nil {
 			continue
 		}
+		if h.affine != nil {
+			h.affine.again = c.a.Offset(h.affine.start)
+		}
 		if v := &f.Values[id]; v.Space == ir.Global && (v.Op == ir.OpLoad || v.Op == ir.OpStore) && h.again != 0 {
 			h.againAt = c.a.Offset(h.again)
 		}
@@ -300,6 +306,7 @@ func (c *compiler) begin(f *ir.Func) {
 	c.labels = c.labels[:0]
 	c.tails, c.routines = c.tails[:0], c.routines[:0]
 	c.frameMax = c.frameStart()
+	c.affineSpots()
 }
 
 // original makes the Func's values those that it came with.
@@ -328,10 +335,21 @@ func (c *compiler) block(b *ir.Block) {
 			c.p.loops++
 		}
 	}
+	var run *affine
+	var runStart, runUsual x86.Label
+	spot, tries := c.affineSpot(), 0
 	for i := range c.segs {
 		c.seg = int32(i)
 		c.unmark()
 		s := &c.segs[i]
+		if spot != nil && run == nil && tries < maxAffineTries && c.affineStart(i) {
+			tries++
+			if run = c.findAffine(spot, i); run != nil {
+				runStart, runUsual = c.a.NewLabel(), c.a.NewLabel()
+				c.a.Jmp(runStart)
+				c.a.Bind(runUsual)
+			}
+		}
 		switch s.kind {
 		case segScalar:
 			c.scalarSegment(s.ops)
@@ -344,6 +362,12 @@ func (c *compiler) block(b *ir.Block) {
 		}
 		for _, k := range c.expire[i] {
 			c.releaseSlot(k)
+		}
+		if run != nil && run.last == i {
+			done := c.a.NewLabel()
+			c.a.Jmp(done)
+			c.emitAffine(run, runStart, runUsual)
+			c.a.Bind(done)
 		}
 	}
 	c.seg = int32(len(c.segs))

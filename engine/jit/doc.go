@@ -41,6 +41,14 @@
 // side, with its registers in zmm all the while, then for the next from the same scalar state (loop.go). That form is for
 // full EXEC; the usual one stands behind it.
 //
+// # Runs of affine addresses
+//
+// Loops over tiles work out an address for each lane and load there. From a segment on to one of the last loads of such a block there is a second
+// form (affine.go), which does the arithmetic for the first and the last lane of each strip only: one register instead of four, or of eight
+// for addresses. Guards see that the lanes between lie on the line: then loads are copies of whole strips, and registers are written once, in
+// the end. What does not change in the loop is worked out when the wave comes into it. As with streams, nothing is written before all guards have
+// held, and the usual form stands behind.
+//
 // # Streams
 //
 // A kernel whose waves run straight to their end has a second form, which runs the waves of many work-groups by one call

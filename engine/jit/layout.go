@@ -40,6 +40,7 @@ const (
 	frameArgs    = 1608 // what a routine is told: 8 quadwords
 	frameOrder   = 1672 // 1 when a wave of the crew has arrived at a barrier behind which the order of waves can show
 	frameLinks   = 1680 // table of links
+	frameAffine  = 1688 // memory of runs of affine addresses
 	frameAVX2    = 1728 // state of package avx2, where that is used; then values
 )
 
@@ -51,4 +52,5 @@ const (
 	retWindow        // frameOp holds a global access that wants its window moved, and to begin again
 	retRows          // the same, of one that has another way
 	retScaled        // frameOp holds the number of one of Program.scaled
+	retAffine        // the same, of one in a run of affine addresses (affine.go)
 )

@@ -339,6 +339,7 @@ func (c *compiler) emitLoop(l *loop) {
 			c.setPC(b.PC)
 			c.ret(retFuel)
 		} else {
+			c.enterLoops()
 			c.jump(other)
 		}
 	}

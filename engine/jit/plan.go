@@ -181,9 +181,16 @@ func (c *compiler) plan() {
 	c.gets = c.gets[:0]
 	p.turn++ // of the last block's nothing counts
 	p.load, p.store, p.env, p.envSet = false, false, 0, false
+	cut := ir.NoID
+	if s := c.affineSpot(); s != nil {
+		cut = s.last
+	}
 	for _, id := range b.Code {
 		if !c.vals[id].dead {
 			p.add(id)
+		}
+		if id == cut {
+			p.close()
 		}
 	}
 	p.close()

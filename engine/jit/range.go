@@ -91,9 +91,19 @@ const prefetchFar = 8
 // prefetch asks for what a loop will load from host address R8 on: the waves of a grid-stride loop step over pages, where the machine's own
 // prefetchers do not see far. It has no effect but on time. A step that the last iteration did not make is not followed.
 func (x *access) prefetch(n int32) {
+	a := &x.c.a
+	done := x.farStep()
+	for i := int32(0); i < n; i += 64 {
+		a.G1(x86.PREFETCHT0, 4, x86.MX(x86.R8, x86.RAX, prefetchFar, i))
+	}
+	a.Bind(done)
+}
+
+// farStep leaves in RAX how far host address R8 is from that of the last iteration, if it is one step again and a large one; else it goes to done.
+func (x *access) farStep() (done x86.Label) {
 	c, a := x.c, &x.c.a
 	at := c.frameArea(16)
-	done := a.NewLabel()
+	done = a.NewLabel()
 	a.G(x86.MOV, 8, x86.RAX, x86.R(x86.R8))
 	a.Alu(x86.SUB, 8, x86.RAX, x86.M(rFrame, at))
 	a.GS(x86.MOVS, 8, x86.M(rFrame, at), x86.R8)
@@ -103,10 +113,7 @@ func (x *access) prefetch(n int32) {
 	a.G(x86.LEA, 8, x86.RCX, x86.M(x86.RAX, mem.PageSize/2))
 	a.AluI(x86.CMP, 8, x86.R(x86.RCX), mem.PageSize)
 	a.Jcc(x86.B, done)
-	for i := int32(0); i < n; i += 64 {
-		a.G1(x86.PREFETCHT0, 4, x86.MX(x86.R8, x86.RAX, prefetchFar, i))
-	}
-	a.Bind(done)
+	return done
 }
 
 // inCrewLoop tells whether the block is in a loop with a barrier.

@@ -348,7 +348,7 @@ func (r *region) findAdopted() {
 			continue
 		}
 		m := &c.comps[ks[0]]
-		if r.uses[ks[0]].adopt != 0 || m.kind != compZ || m.wide || m.home >= 0 || m.def != c.seg || m.shr != 0 {
+		if r.uses[ks[0]].adopt != 0 || m.kind != compZ || m.wide || m.home >= 0 || m.def != c.seg && !c.loaded(m) || m.shr != 0 {
 			continue
 		}
 		if _, ok := c.compConst(ks[0]); ok {
@@ -358,6 +358,12 @@ func (r *region) findAdopted() {
 			r.uses[ks[0]].adopt = int32(i) + 1
 		}
 	}
+}
+
+// loaded tells whether a component is what a load of global memory gave: its write makes the register's home as good as its slot.
+func (c *compiler) loaded(m *comp) bool {
+	v := c.v(m.id)
+	return v.Op == ir.OpLoad && v.Space == ir.Global && m.def < c.seg
 }
 
 // adopted gives a value its home after the write v at the current position.

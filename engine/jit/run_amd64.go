@@ -34,6 +34,7 @@ func install(m *rt.CodeMemory, p *Program) (*installed, error) {
 type machine struct {
 	frame     []byte
 	tlb       *mem.TLB
+	affine    []byte // of runs of affine addresses
 	slow      slowPath
 	space     *mem.Space  // whose apertures the frame holds
 	tried     refilled    // what refill did last
@@ -66,10 +67,18 @@ func (m *machine) needFrame(n int) error {
 	if len(m.frame) >= n {
 		return nil
 	}
+	if m.affine == nil {
+		b, err := rt.Memory(maxAffineSpots * affineArea)
+		if err != nil {
+			return err
+		}
+		m.affine = b
+	}
 	b, err := rt.Memory(n + n/2)
 	if err != nil {
 		return err
 	}
+	*(*unsafe.Pointer)(unsafe.Pointer(&b[frameAffine])) = unsafe.Pointer(&m.affine[0])
 	if m.frame != nil {
 		rt.Free(m.frame)
 	}
@@ -92,6 +101,10 @@ func (m *machine) close() {
 	if m.frame != nil {
 		rt.Free(m.frame)
 		m.frame = nil
+	}
+	if m.affine != nil {
+		rt.Free(m.affine)
+		m.affine = nil
 	}
 }
 
@@ -194,6 +207,26 @@ func (m *machine) moveWindow(o *operands) {
 	}
 }
 
+// grew tells whether a window that was moved holds all that it held before: an array in two pieces makes it go from one to the other again and again.
+func grew(w, old *mem.Window) bool {
+	return w.Size > old.Size && (old.Size == 0 || w.Base <= old.Base && w.Base+w.Size >= old.Base+old.Size)
+}
+
+// moveCorners moves the window of a load in a run (affine.go) to its strips, if it can.
+func (m *machine) moveCorners(f *ir.Func, h *helperInfo, frame unsafe.Pointer) {
+	w := &m.tlb.Windows[h.window]
+	first, last := ^uint64(0), uint64(0)
+	for _, x := range unsafe.Slice((*uint64)(unsafe.Add(frame, h.affine.at)), h.affine.n) {
+		first, last = min(first, x), max(last, x)
+	}
+	last += uint64(f.V(h.id).Width) - 1
+	old := *w
+	w.Skip = rowsPatience
+	if first <= last && m.tlb.MoveWindow(h.window, first, last, mem.Read) && grew(w, &old) {
+		w.Skip = 0
+	}
+}
+
 // aperture is the high half of the flat addresses of an aperture, or a number that no address has when there is none.
 func aperture(base uint64) uint64 {
 	if base == 0 {
@@ -230,6 +263,9 @@ func (m *machine) run(w *wave.Wave, p *installed, b int) (*wave.Wave, ir.Exit) {
 		m.space = w.Space
 		*(*uint64)(unsafe.Add(frame, frameShared)) = aperture(w.Space.SharedBase)
 		*(*uint64)(unsafe.Add(frame, framePrivate)) = aperture(w.Space.PrivateBase)
+	}
+	for _, at := range p.affines { // nothing is known of the registers as they are now
+		clear(m.affine[at : at+affineKept])
 	}
 	slow := (*uint32)(unsafe.Add(frame, frameSlow))
 	links := m.links
@@ -283,14 +319,20 @@ func (m *machine) run(w *wave.Wave, p *installed, b int) (*wave.Wave, ir.Exit) {
 			id := ir.ID(*(*uint32)(unsafe.Add(frame, frameOp)))
 			o := &m.op
 			*o = operands{f: p.Func, h: p.slots[id], v: p.Func.V(id), state: w.Base, frame: frame}
+			x := &m.tlb.Windows[o.h.window]
+			old := *x
 			m.moveWindow(o)
-			if why == retRows {
-				m.tlb.Windows[o.h.window].Skip = rowsPatience
+			if why == retRows && !grew(x, &old) {
+				x.Skip = rowsPatience
 			}
 			at = p.code.Addr() + uintptr(o.h.againAt)
 		case retScaled:
 			p.scaled[*(*uint32)(unsafe.Add(frame, frameOp))].divide(frame)
 			at = *(*uintptr)(unsafe.Add(frame, frameResume))
+		case retAffine:
+			h := p.slots[*(*uint32)(unsafe.Add(frame, frameOp))]
+			m.moveCorners(p.Func, h, frame)
+			at = p.code.Addr() + uintptr(h.affine.again)
 		case retHelper:
 			*slow = 1
 			id := ir.ID(*(*uint32)(unsafe.Add(frame, frameOp)))

@@ -10,6 +10,7 @@ func (c *compiler) terminator() {
 	a, b := &c.a, c.b
 	t := &b.Term
 	c.mark(ir.NoID, t.PC)
+	c.enterLoops()
 	switch t.Kind {
 	case ir.TermJump:
 		c.spend(b.Insts)
