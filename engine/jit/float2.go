@@ -15,26 +15,29 @@ type fmtInfo struct {
 	scale, far, tiny, under        int64 // of division, as in package fp
 	scaleF, minusScale, eminF      uint64
 	big                            uint64 // 2^-emin: larger denominators have a denormal reciprocal
+	near, off                      uint64 // see compiler.near
 	class, range_, scalef, getmant *x86.Inst
 	getexp, cmp, mul, sub, min     *x86.Inst
 	and, or, add, isub, srl, icmp  *x86.Inst
-	ternlog, mov                   *x86.Inst
+	ternlog, mov, splat, test      *x86.Inst
 }
 
 var fmt32 = fmtInfo{
 	size: 4, sign: 1 << 31, inf: 0x7f800000, nan: 0xffc00000, one: 0x3f800000, man: 23, expMask: 0xff, emin: -126,
 	scale: 64, far: 96, tiny: 23, under: -150, scaleF: 0x42800000, minusScale: 0xc2800000, eminF: 0xc2fc0000, big: 0x7e800000,
+	near: (127 - 32) << 23, off: 3 << 29,
 	class: x86.VFPCLASSPS, range_: x86.VRANGEPS, scalef: x86.VSCALEFPS, getmant: x86.VGETMANTPS, getexp: x86.VGETEXPPS,
 	cmp: x86.VCMPPS, mul: x86.VMULPS, sub: x86.VSUBPS, min: x86.VMINPS, and: x86.VPANDD, or: x86.VPORD, add: x86.VPADDD,
-	isub: x86.VPSUBD, srl: x86.VPSRLDI, icmp: x86.VPCMPD, ternlog: x86.VPTERNLOGD, mov: x86.VMOVDQU32,
+	isub: x86.VPSUBD, srl: x86.VPSRLDI, icmp: x86.VPCMPD, ternlog: x86.VPTERNLOGD, mov: x86.VMOVDQU32, splat: x86.VPBROADCASTD, test: x86.VPTESTMD,
 }
 
 var fmt64 = fmtInfo{
 	size: 8, sign: 1 << 63, inf: 0x7ff0000000000000, nan: 0xfff8000000000000, one: 0x3ff0000000000000, man: 52, expMask: 0x7ff, emin: -1022,
 	scale: 128, far: 768, tiny: 53, under: -1075, scaleF: 0x4060000000000000, minusScale: 0xc060000000000000, eminF: 0xc08ff00000000000, big: 0x7fd0000000000000,
+	near: (1023 - 256) << 52, off: 3 << 61,
 	class: x86.VFPCLASSPD, range_: x86.VRANGEPD, scalef: x86.VSCALEFPD, getmant: x86.VGETMANTPD, getexp: x86.VGETEXPPD,
 	cmp: x86.VCMPPD, mul: x86.VMULPD, sub: x86.VSUBPD, min: x86.VMINPD, and: x86.VPANDQ, or: x86.VPORQ, add: x86.VPADDQ,
-	isub: x86.VPSUBQ, srl: x86.VPSRLQI, icmp: x86.VPCMPQ, ternlog: x86.VPTERNLOGQ, mov: x86.VMOVDQU64,
+	isub: x86.VPSUBQ, srl: x86.VPSRLQI, icmp: x86.VPCMPQ, ternlog: x86.VPTERNLOGQ, mov: x86.VMOVDQU64, splat: x86.VPBROADCASTQ, test: x86.VPTESTMQ,
 }
 
 func fmtOf(k ir.Kind) *fmtInfo {
@@ -86,8 +89,12 @@ func (c *compiler) floatOp2(id ir.ID, v *ir.Value, u int) {
 	if f.size == 8 {
 		halves = 2
 	}
-	if v.Op == ir.OpFExp && halves == 2 {
+	switch {
+	case v.Op == ir.OpFExp && halves == 2:
 		c.exponent64(id, v, u, f)
+		return
+	case v.Op == ir.OpFDivScale || v.Op == ir.OpFDivScaleVCC || v.Op == ir.OpFDivFixup:
+		c.divide(id, v, u, f, halves)
 		return
 	}
 	k := func(x uint64) x86.RM { return r.constant(x, f.size) }
@@ -167,17 +174,6 @@ func (c *compiler) floatOp2(id ir.ID, v *ir.Value, u int) {
 				masks[i] = c.classOf(x, v, i, u, f)
 			}
 			before[1] |= 1 << masks[i]
-		case ir.OpFDivFixup:
-			t := c.divFixup(in(0), in(1), in(2), f)
-			r.become(id, i, u, t)
-		case ir.OpFDivScale, ir.OpFDivScaleVCC:
-			d, vcc := c.divScale(in(0), in(1), in(2), f, v.Op == ir.OpFDivScale)
-			if v.Op == ir.OpFDivScaleVCC {
-				masks[i] = vcc
-				before[1] |= 1 << vcc
-				break
-			}
-			r.become(id, i, u, d)
 		}
 		r.dropTemps(before)
 	}
@@ -336,179 +332,4 @@ func (c *compiler) biased(d, x x86.Vec, f *fmtInfo) {
 	a := &c.a
 	a.EI(f.srl, x86.L512, 0, uint8(d), x86.V(x), f.man, noMod)
 	a.E(f.and, x86.L512, uint8(d), uint8(d), c.r.constant(f.expMask, f.size), noMod)
-}
-
-// divFixup is fp.DivFixup to nearest.
-func (c *compiler) divFixup(quo, den, num x86.Vec, f *fmtInfo) x86.Vec {
-	r, a := &c.r, &c.a
-	const L = x86.L512
-	k := func(x uint64) x86.RM { return r.constant(x, f.size) }
-	s, d, inf, b := r.tmp(), r.tmp(), r.tmp(), r.tmp()
-	m, t, dz, nz := r.ktmp(), r.ktmp(), r.ktmp(), r.ktmp()
-	// s = sign of the quotient, d = |quo| with it
-	a.E(f.mov, L, uint8(s), 0, x86.V(num), noMod)
-	a.EI(f.ternlog, L, uint8(s), uint8(den), k(f.sign), 0x28, noMod) // (s ^ den) & sign
-	a.E(f.mov, L, uint8(d), 0, x86.V(quo), noMod)
-	a.EI(f.ternlog, L, uint8(d), uint8(s), k(f.sign), 0xdc, noMod) // d without sign, or s
-	e := r.tmp()
-	r.reserve(1)
-	common := a.NewLabel()
-	a.EI(f.cmp, L, uint8(dz), uint8(quo), x86.V(quo), 3, noMod)
-	c.middlingBut(dz, e, m, t, f, common, den, num)
-	a.E(f.or, L, uint8(inf), uint8(s), k(f.inf), noMod)
-	a.EI(f.cmp, L, uint8(m), uint8(quo), x86.V(quo), 3, noMod)
-	a.E(f.mov, L, uint8(d), 0, x86.V(inf), x86.Masked(m)) // a NaN quotient is an overflow
-	// quotients that vanish
-	c.biased(b, num, f)
-	c.biased(e, den, f)
-	a.E(f.isub, L, uint8(b), uint8(b), x86.V(e), noMod)
-	a.EI(f.icmp, L, uint8(m), uint8(b), k(uint64(f.under)), 1, noMod)
-	a.E(f.mov, L, uint8(d), 0, x86.V(s), x86.Masked(m))
-	// zeros and infinities
-	a.EI(f.class, L, uint8(dz), 0, x86.V(den), clZero, noMod)
-	a.EI(f.class, L, uint8(nz), 0, x86.V(num), clZero, noMod)
-	a.EI(f.class, L, uint8(m), 0, x86.V(den), clInf, noMod)
-	a.X(x86.KORW, x86.L128, uint8(t), uint8(m), x86.KR(nz))
-	a.E(f.mov, L, uint8(d), 0, x86.V(s), x86.Masked(t))
-	a.EI(f.class, L, uint8(t), 0, x86.V(num), clInf, noMod)
-	a.X(x86.KANDW, x86.L128, uint8(nz), uint8(nz), x86.KR(dz)) // 0/0
-	a.X(x86.KANDW, x86.L128, uint8(m), uint8(m), x86.KR(t))    // inf/inf
-	a.X(x86.KORW, x86.L128, uint8(t), uint8(t), x86.KR(dz))
-	a.E(f.mov, L, uint8(d), 0, x86.V(inf), x86.Masked(t))
-	a.X(x86.KORW, x86.L128, uint8(m), uint8(m), x86.KR(nz))
-	nan := r.splatConst(f.nan, f.size)
-	a.E(f.mov, L, uint8(d), 0, x86.V(nan), x86.Masked(m))
-	// NaN arguments, the numerator first
-	a.EI(f.class, L, uint8(m), 0, x86.V(den), clNaN, noMod)
-	a.E(f.mul, L, uint8(d), uint8(den), k(f.one), x86.Masked(m))
-	a.EI(f.class, L, uint8(m), 0, x86.V(num), clNaN, noMod)
-	a.E(f.mul, L, uint8(d), uint8(num), k(f.one), x86.Masked(m))
-	a.Bind(common)
-	return d
-}
-
-// middling jumps to yes when all lanes of xs are normal numbers so near 1 that a quotient of two needs no scaling. t, m and n are written;
-// what the code behind it allocates must be reserved.
-func (c *compiler) middling(t x86.Vec, m, n x86.K, f *fmtInfo, yes x86.Label, xs ...x86.Vec) {
-	c.a.X(x86.KXORW, x86.L128, uint8(m), uint8(m), x86.KR(m))
-	c.middlingBut(m, t, m, n, f, yes, xs...)
-}
-
-// middlingBut is middling, if no bit of but is set.
-func (c *compiler) middlingBut(but x86.K, t x86.Vec, m, n x86.K, f *fmtInfo, yes x86.Label, xs ...x86.Vec) {
-	r, a := &c.r, &c.a
-	const L = x86.L512
-	lo, span, cmp := uint64(1023-256)<<52, uint64(512)<<52, x86.VPCMPUQ
-	if f.size == 4 {
-		lo, span, cmp = (127-32)<<23, 64<<23, x86.VPCMPUD
-	}
-	for i, x := range xs {
-		a.E(f.and, L, uint8(t), uint8(x), r.constant(f.sign-1, f.size), noMod)
-		a.E(f.isub, L, uint8(t), uint8(t), r.constant(lo, f.size), noMod)
-		a.EI(cmp, L, uint8(n), uint8(t), r.constant(span, f.size), 5, noMod)
-		from := m
-		if i == 0 {
-			from = but
-		}
-		a.X(x86.KORW, x86.L128, uint8(m), uint8(from), x86.KR(n))
-	}
-	a.X(x86.KORTESTW, x86.L128, uint8(m), 0, x86.KR(m))
-	a.Jcc(x86.E, yes)
-}
-
-// divScale is fp.DivScale: the scaled value (when want) and the mask.
-func (c *compiler) divScale(s0, den, num x86.Vec, f *fmtInfo, want bool) (x86.Vec, x86.K) {
-	r, a := &c.r, &c.a
-	const L = x86.L512
-	k := func(x uint64) x86.RM { return r.constant(x, f.size) }
-	kop := func(i *x86.Inst, d, x, y x86.K) { a.X(i, x86.L128, uint8(d), uint8(x), x86.KR(y)) }
-	t, w := r.tmp(), r.tmp()
-	m, n, quo := r.ktmp(), r.ktmp(), r.ktmp()
-	var d x86.Vec
-	common := a.NewLabel()
-	xs := []x86.Vec{den, num}
-	if s0 != den && s0 != num {
-		xs = append(xs, s0)
-	}
-	if want {
-		d = r.tmp()
-		r.reserve(4)
-		a.E(f.mov, L, uint8(d), 0, x86.V(s0), noMod)
-	} else {
-		kop(x86.KXORW, quo, quo, quo)
-	}
-	c.middling(t, m, n, f, common, xs...)
-	// quo: the quotient is denormal: floor(log2(num/den)) < emin, both finite
-	a.EI(f.getmant, L, uint8(t), 0, x86.V(num), 4, noMod)
-	a.EI(f.getmant, L, uint8(w), 0, x86.V(den), 4, noMod)
-	a.EI(f.cmp, L, uint8(m), uint8(t), x86.V(w), 0x11, noMod)
-	a.E(f.getexp, L, uint8(t), 0, x86.V(num), noMod)
-	a.E(f.getexp, L, uint8(w), 0, x86.V(den), noMod)
-	a.E(f.sub, L, uint8(t), uint8(t), x86.V(w), noMod)
-	a.E(f.sub, L, uint8(t), uint8(t), k(f.one), x86.Masked(m))
-	a.EI(f.cmp, L, uint8(quo), uint8(t), k(f.eminF), 0x11, noMod)
-	a.EI(f.class, L, uint8(m), 0, x86.V(den), clInf, noMod)
-	a.EI(f.class, L, uint8(n), 0, x86.V(num), clInf, noMod)
-	kop(x86.KORW, n, n, m)
-	kop(x86.KANDNW, quo, n, quo)
-	// exponent fields: far apart, tiny numerators
-	c.biased(t, num, f)
-	c.biased(w, den, f)
-	if want {
-		up, down := r.tmp(), r.tmp()
-		a.E(f.scalef, L, uint8(up), uint8(s0), k(f.scaleF), noMod)
-		a.E(f.scalef, L, uint8(down), uint8(s0), k(f.minusScale), noMod)
-		a.E(f.mov, L, uint8(d), 0, x86.V(s0), noMod)
-		a.EI(f.icmp, L, uint8(n), uint8(t), k(uint64(f.tiny)), 2, noMod)
-		a.E(f.mov, L, uint8(d), 0, x86.V(up), x86.Masked(n))
-		// quotient denormal: the numerator is scaled up
-		a.E(f.mov, L, uint8(d), 0, x86.V(s0), x86.Masked(quo))
-		a.EI(f.icmp, L, uint8(n), uint8(s0), x86.V(num), 0, x86.Masked(quo))
-		a.E(f.mov, L, uint8(d), 0, x86.V(up), x86.Masked(n))
-		// reciprocal of the denominator denormal: |den| > 2^-emin and finite
-		rcp := r.tmp()
-		a.E(f.and, L, uint8(rcp), uint8(den), k(f.sign-1), noMod)
-		a.EI(f.icmp, L, uint8(n), uint8(rcp), k(f.big), 6, noMod)
-		kop(x86.KANDNW, n, m, n)
-		a.E(f.mov, L, uint8(d), 0, x86.V(down), x86.Masked(n))
-		kop(x86.KANDW, n, n, quo) // both: only the denominator is scaled
-		a.E(f.mov, L, uint8(d), 0, x86.V(s0), x86.Masked(n))
-		a.EI(f.icmp, L, uint8(n), uint8(s0), x86.V(den), 0, x86.Masked(n))
-		a.E(f.mov, L, uint8(d), 0, x86.V(down), x86.Masked(n))
-		a.EI(f.class, L, uint8(n), 0, x86.V(den), clDenorm, noMod)
-		a.E(f.mov, L, uint8(d), 0, x86.V(up), x86.Masked(n))
-		a.E(f.isub, L, uint8(t), uint8(t), x86.V(w), noMod)
-		a.EI(f.icmp, L, uint8(n), uint8(t), k(uint64(f.far)), 5, noMod)
-		a.E(f.mov, L, uint8(d), 0, x86.V(s0), x86.Masked(n))
-		a.EI(f.icmp, L, uint8(n), uint8(s0), x86.V(den), 0, x86.Masked(n))
-		a.E(f.mov, L, uint8(d), 0, x86.V(up), x86.Masked(n))
-		// NaN: s0 as it is, quiet when it is one
-		a.EI(f.cmp, L, uint8(n), uint8(den), x86.V(num), 3, noMod)
-		a.E(f.mov, L, uint8(d), 0, x86.V(s0), x86.Masked(n))
-		a.EI(f.class, L, uint8(n), 0, x86.V(s0), clNaN, noMod)
-		a.E(f.mul, L, uint8(d), uint8(s0), k(f.one), x86.Masked(n))
-		a.EI(f.class, L, uint8(n), 0, x86.V(den), clZero, noMod)
-		a.EI(f.class, L, uint8(m), 0, x86.V(num), clZero, noMod)
-		kop(x86.KORW, n, n, m)
-		nan := r.splatConst(f.nan, f.size)
-		a.E(f.mov, L, uint8(d), 0, x86.V(nan), x86.Masked(n))
-		a.Bind(common)
-		return d, 0
-	}
-	// mask: zero operands, or no NaN and (far apart, or quotient denormal and denominator not)
-	a.EI(f.class, L, uint8(n), 0, x86.V(den), clDenorm, noMod)
-	kop(x86.KANDNW, quo, n, quo)
-	a.E(f.isub, L, uint8(t), uint8(t), x86.V(w), noMod)
-	a.EI(f.icmp, L, uint8(n), uint8(t), k(uint64(f.far)), 5, noMod)
-	kop(x86.KORW, quo, quo, n)
-	a.EI(f.cmp, L, uint8(n), uint8(den), x86.V(num), 3, noMod)
-	kop(x86.KANDNW, quo, n, quo)
-	a.EI(f.class, L, uint8(n), 0, x86.V(s0), clNaN, noMod)
-	kop(x86.KANDNW, quo, n, quo)
-	a.EI(f.class, L, uint8(n), 0, x86.V(den), clZero, noMod)
-	kop(x86.KORW, quo, quo, n)
-	a.EI(f.class, L, uint8(n), 0, x86.V(num), clZero, noMod)
-	kop(x86.KORW, quo, quo, n)
-	a.Bind(common)
-	return 0, quo
 }

@@ -48,6 +48,7 @@ type region struct {
 	keeping int32 // bytes of frame for that
 	bound   ldsBound
 	wholes  []wholeMask
+	nears   []near
 	tiles   []tile          // of the LDS loads, in a version of the region for their kinds
 	kept    map[ir.ID]int32 // where loads with addresses of tileSame are in the frame
 }
@@ -219,7 +220,7 @@ func (r *region) body() {
 
 func (r *region) reset() {
 	r.bound.ok = false
-	r.wholes = r.wholes[:0]
+	r.wholes, r.nears = r.wholes[:0], r.nears[:0]
 	// Only what the last region touched is not as it is to begin with.
 	for _, k := range r.touched {
 		r.uses[k] = usage{}
