@@ -343,6 +343,10 @@ func (c *compiler) bpermute(id ir.ID, v *ir.Value) {
 		c.helper(id)
 		return
 	}
+	if !c.m.AVX2 {
+		c.bpermuteTables(id, v, base, off, ixs[0])
+		return
+	}
 	a := &c.a
 	const L = x86.L512
 	d := c.slot(c.vals[id].comps[0])
