@@ -1,6 +1,8 @@
 package jit
 
 import (
+	"encoding/binary"
+
 	"github.com/pumice-gpu/pumice/engine/ir"
 	"github.com/pumice-gpu/pumice/engine/jit/x86"
 )
@@ -38,5 +40,50 @@ func (c *compiler) bpermuteTables(id ir.ID, v *ir.Value, base x86.Reg, off int32
 			a.E(x86.VPERMI2D, L, z, 0, x86.V(1), noMod)
 		}
 		a.E(x86.VMOVDQU32S, L, z, 0, x86.M(rFrame, d+int32(64*q)), noMod)
+	}
+}
+
+// permConst moves lanes by a constant table of sources: for each strip one permute of each strip that it takes lanes from.
+func (c *compiler) permConst(id ir.ID, v *ir.Value) {
+	base, off, ok := c.vectorArg(v.Args[0])
+	t, isTab := v.Aux.(*[64]int8)
+	if !ok || !isTab {
+		c.helper(id)
+		return
+	}
+	a := &c.a
+	const L = x86.L512
+	d := c.slot(c.vals[id].comps[0])
+	for q := range c.strips {
+		var ix [64]byte
+		var from [maxU]uint64 // lanes by the strip of their source
+		for l := range 16 {
+			if s := int(t[16*q+l]); s >= 0 && s < c.lanes {
+				binary.LittleEndian.PutUint32(ix[4*l:], uint32(s%16))
+				from[s/16] |= 1 << l
+			}
+		}
+		any := false
+		for s, lanes := range from {
+			if lanes == 0 {
+				continue
+			}
+			m := x86.Masked(1)
+			if !any {
+				m = x86.Zeroed(1)
+				a.E(x86.VMOVDQU32, L, 1, 0, x86.ML(a.Const(ix[:], 64), 0), noMod)
+			}
+			if any = true; lanes == 1<<16-1 {
+				m = noMod
+			} else {
+				a.MovI(x86.RAX, lanes)
+				a.X(x86.KMOVWG, x86.L128, 1, 0, x86.R(x86.RAX))
+			}
+			a.E(x86.VPERMD, L, 0, 1, x86.M(base, off+int32(64*s)), m)
+		}
+		if !any {
+			a.E(x86.VPXORD, L, 0, 0, x86.V(0), noMod)
+		}
+		a.E(x86.VMOVDQU32S, L, 0, 0, x86.M(rFrame, d+int32(64*q)), noMod)
 	}
 }

@@ -1,8 +1,6 @@
 package jit
 
 import (
-	"encoding/binary"
-
 	"github.com/pumice-gpu/pumice/engine/ir"
 	"github.com/pumice-gpu/pumice/engine/jit/x86"
 )
@@ -285,50 +283,6 @@ func (c *compiler) writeLane(id ir.ID, v *ir.Value) {
 	a.AluI(x86.AND, 4, x86.R(x86.RCX), int32(c.lanes-1))
 	c.gin(x86.RAX, v.Args[1])
 	a.GS(x86.MOVS, 4, x86.MX(rFrame, x86.RCX, 4, d), x86.RAX)
-}
-
-// permConst gathers by a constant table of source lanes.
-func (c *compiler) permConst(id ir.ID, v *ir.Value) {
-	base, off, ok := c.vectorArg(v.Args[0])
-	t, isTab := v.Aux.(*[64]int8)
-	if !ok || !isTab {
-		c.helper(id)
-		return
-	}
-	a := &c.a
-	const L = x86.L512
-	d := c.slot(c.vals[id].comps[0])
-	for q := range c.strips {
-		// Lanes whose source is in the same strip need one permute; others gather.
-		var ix [16]uint32
-		mask, local := uint64(0), true
-		for l := range 16 {
-			s := int(t[16*q+l])
-			if s < 0 || s >= c.lanes {
-				continue
-			}
-			mask |= 1 << l
-			ix[l] = uint32(s)
-			local = local && s/16 == q
-		}
-		var b [64]byte
-		for l, x := range ix {
-			if local {
-				x &= 15
-			}
-			binary.LittleEndian.PutUint32(b[4*l:], x)
-		}
-		a.MovI(x86.RAX, mask)
-		a.X(x86.KMOVWG, x86.L128, 1, 0, x86.R(x86.RAX))
-		a.E(x86.VMOVDQU32, L, 1, 0, x86.ML(a.Const(b[:], 64), 0), noMod)
-		if local {
-			a.E(x86.VPERMD, L, 0, 1, x86.M(base, off+int32(64*q)), x86.Zeroed(1))
-		} else {
-			a.E(x86.VPXORD, L, 0, 0, x86.V(0), noMod)
-			a.E(x86.VPGATHERDD, L, 0, 0, x86.MV(base, 1, 4, off), x86.Masked(1))
-		}
-		a.E(x86.VMOVDQU32S, L, 0, 0, x86.M(rFrame, d+int32(64*q)), noMod)
-	}
 }
 
 // bpermute: each lane reads data from the lane it names; an inactive source gives 0.
