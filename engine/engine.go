@@ -49,7 +49,8 @@ type Holder interface {
 // Batcher is a Worker that runs many waves of a dispatch in one go, when their code allows it. It is used between Hold and Release.
 type Batcher interface {
 	// RunBatch runs waves of b in order, those of the first work-group, then those of the next, and returns how many have ended.
-	// Of the rest no instruction has been executed; the first of them did not fit, or its turn was over.
+	// Of the rest no instruction has been executed; the first of them did not fit, or its turn was over. It returns -1 when waves of this
+	// dispatch cannot be run so at all.
 	RunBatch(b *Batch) (done int)
 }
 

@@ -18,13 +18,17 @@ type batchPlan struct {
 	x  [2]int // the first n are scalar registers that are one more in each group
 
 	hits, misses atomic.Int32 // batches in which waves ran, and others
+	never        atomic.Bool  // there will be none
 }
 
 // runs tells whether batches of the dispatch have run.
 func (p *batchPlan) runs() bool { return p.hits.Load() > 0 }
 
-// hopeless tells whether trying costs more than it gives: the code has no form for it, or its waves do not fit.
-func (p *batchPlan) hopeless() bool { return p.misses.Load() > 2+p.hits.Load() }
+// hopeless tells whether trying costs more than it gives: the code has no form for it, or its waves do not fit. Those of a whole row of work-groups may
+// not, and then the next rows' do: they are at the edge of something.
+func (p *batchPlan) hopeless() bool {
+	return p.never.Load() || p.misses.Load() > 64+4*p.hits.Load()
+}
 
 // init works out the plan of k.
 func (p *batchPlan) init(k *dispatch) {
@@ -74,7 +78,11 @@ func (g *group) batch(e engine.Worker, h *hold) (finished bool) {
 		h.take(w.Space)
 		g.run = engine.Batch{W: w, Groups: int(n), Total: k.total, Waves: k.waves, X: k.batch.x[:k.batch.n], Items: k.ids.series}
 		done := b.RunBatch(&g.run)
-		if done == 0 {
+		switch {
+		case done < 0:
+			k.batch.never.Store(true)
+			return false
+		case done == 0:
 			k.batch.misses.Add(1)
 			return false
 		}

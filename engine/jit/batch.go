@@ -154,17 +154,23 @@ func (k *Worker) RunBatch(b *engine.Batch) (done int) {
 		*l = batched{pc: w.PC, version: version, mode: mode, x: slices.Clone(b.X), group: group, s: s, f: c.Func}
 	}
 	if b.Waves > maxGroupWaves {
-		return 0
+		return -1
 	}
 	defer func() {
 		if r := recover(); r != nil {
 			w.Illegal = fmt.Sprint(r)
 		}
 	}()
+	form := func(unit int) *streamForm {
+		if m := l.form(k.e, unit, b.Waves); m != nil && items(m.ip.Stream, b) {
+			return m
+		}
+		return nil
+	}
 	// run runs work-groups by a form, if there is one, as far as it does.
 	run := func(unit, groups int) bool {
-		m := l.form(k.e, unit, b.Waves)
-		if m == nil || groups == 0 || !items(m.ip.Stream, b) {
+		m := form(unit)
+		if m == nil || groups == 0 {
 			return false
 		}
 		ip, t := k.pick(m.ip)
@@ -202,6 +208,9 @@ func (k *Worker) RunBatch(b *engine.Batch) (done int) {
 		if run(unitWave, many); done == was {
 			break
 		}
+	}
+	if done == 0 && form(unitAll) == nil && form(unitGroup) == nil && form(unitWave) == nil {
+		return -1
 	}
 	return done
 }

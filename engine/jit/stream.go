@@ -113,6 +113,7 @@ type sval struct {
 	hi    bool      // the high one
 	truth *sval     // it is this truth value as a number
 	signs *sval     // it is the sign of this value in all bits
+	low   *sval     // kLazy, of 64 bits: its low half, which does not depend on the high one
 }
 
 // half is a scalar register's value: a 32-bit value, or a half of a 64-bit one.

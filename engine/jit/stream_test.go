@@ -87,7 +87,10 @@ func streamFunc(r *rand.Rand, waves int, several bool) (f *ir.Func, n uint64) {
 	}
 	part := val(ir.OpMul, ir.S32, x, size)
 	var i32, i64 ir.ID = ir.NoID, ir.NoID
-	switch r.IntN(5) {
+	switch r.IntN(6) {
+	case 5: // as by v_mad_u64_u32, with a high half that nobody asks for
+		high := []ir.ID{v0, imm(ir.OpVGet, ir.V32, 7)}[r.IntN(2)]
+		i32 = val(ir.OpLo, ir.V32, val(ir.OpAdd, ir.V64, val(ir.OpMulU64, ir.S64, x, size), val(ir.OpPair, ir.V64, v0, high)))
 	case 0:
 		i64 = val(ir.OpAdd, ir.V64, val(ir.OpMulU64, ir.S64, x, size), val(ir.OpPair, ir.V64, v0, g.c(ir.V32, 0)))
 		i32 = val(ir.OpLo, ir.V32, i64)
@@ -131,6 +134,20 @@ func streamFunc(r *rand.Rand, waves int, several bool) (f *ir.Func, n uint64) {
 			m = g.add(ir.Value{Op: ir.OpICmp, Type: ir.M, Pred: p, Args: []ir.ID{i32, bound}})
 		}
 		m = val(ir.OpMAnd, ir.M, m, exec)
+		if r.IntN(3) == 0 { // and another one, the same in all lanes
+			y := g.add(ir.Value{Op: ir.OpICmp, Type: ir.M, Pred: preds[r.IntN(len(preds))], Args: []ir.ID{g.c(ir.V32, uint64(r.IntN(8))), x}})
+			y = val(ir.OpMAnd, ir.M, y, exec)
+			t := ir.S64
+			if f.Lanes == 32 {
+				t = ir.S32
+			}
+			switch op := r.IntN(3); r.IntN(2) {
+			case 0:
+				m = val([]ir.Op{ir.OpMAnd, ir.OpMOr, ir.OpMXor}[op], ir.M, m, y)
+			default:
+				m = val(ir.OpSToM, ir.M, val([]ir.Op{ir.OpAnd, ir.OpOr, ir.OpXor}[op], t, val(ir.OpMToS, t, m), val(ir.OpMToS, t, y)))
+			}
+		}
 		none := val(ir.OpMIsZ, ir.S1, m)
 		imm(ir.OpMSet, ir.Void, isa.SRegEXECLo, m)
 		g.b.Term = ir.Term{Kind: ir.TermBranch, Cond: none, Then: 2, Else: 1}
@@ -144,7 +161,7 @@ func streamFunc(r *rand.Rand, waves int, several bool) (f *ir.Func, n uint64) {
 	i32 = imm(ir.OpVGet, ir.V32, 4)
 	i64 = val(ir.OpPair, ir.V64, imm(ir.OpVGet, ir.V32, 5), imm(ir.OpVGet, ir.V32, 6))
 	base := imm(ir.OpSGet64, ir.S64, 30)
-	var data []ir.ID
+	var data, wide []ir.ID
 	datum := func() ir.ID {
 		if len(data) == 0 || r.IntN(8) == 0 {
 			if several && r.IntN(8) > 0 {
@@ -170,7 +187,7 @@ func streamFunc(r *rand.Rand, waves int, several bool) (f *ir.Func, n uint64) {
 		v.Args = []ir.ID{ir.NoID, ir.NoID, exec}
 		n := g.c(ir.S32, uint64(shift))
 		if v.Op == ir.OpLoad && r.IntN(12) == 0 {
-			n = g.c(ir.S32, 3) // further apart, or overlapping
+			n = g.c(ir.S32, uint64(2+r.IntN(2))) // further apart, or overlapping
 		}
 		if r.IntN(2) == 0 {
 			v.Imm = uint64(off)
@@ -215,6 +232,9 @@ func streamFunc(r *rand.Rand, waves int, several bool) (f *ir.Func, n uint64) {
 			if f.V(f.V(d).Args[0]).Type == ir.S32 || f.V(f.V(d).Args[1]).Type == ir.S32 {
 				d = val(ir.OpZext64, ir.V64, val(ir.OpAdd, ir.V32, datum(), i32))
 			}
+			if len(wide) > 0 && r.IntN(2) == 0 {
+				d = wide[r.IntN(len(wide))]
+			}
 		case 16:
 			var t []ir.ID
 			for range 4 {
@@ -247,6 +267,7 @@ func streamFunc(r *rand.Rand, waves int, several bool) (f *ir.Func, n uint64) {
 				if r.IntN(2) == 0 {
 					y := val(ir.OpMul, ir.V64, id, id)
 					data = append(data, val(ir.OpHi, ir.V32, y))
+					wide = append(wide, id, y)
 				}
 			case 16:
 				v.Type, v.N = ir.T, 4

@@ -452,6 +452,12 @@ func (c *compiler) streamAccess(s *stream, id ir.ID, v *ir.Value, u int) {
 			z := r.zin(d, 0, u, 4)
 			a.E([...]*x86.Inst{1: x86.VPMOVDB, 2: x86.VPMOVDW, 4: put}[w], L, uint8(z), 0, p(0), noMod)
 		case 8:
+			if c.vals[d].q {
+				for i := range 2 {
+					a.E(put, L, uint8(r.zin(d, i, u, 8)), 0, p(64*int32(i)), noMod)
+				}
+				return
+			}
 			lo, hi := r.zin(d, 0, u, 4), r.zin(d, 1, u, 4)
 			t := r.tmp()
 			for i, tab := range []*[16]uint32{tabPairLo, tabPairHi} {
@@ -477,6 +483,15 @@ func (c *compiler) streamAccess(s *stream, id ir.ID, v *ir.Value, u int) {
 		return
 	}
 	switch {
+	case c.vals[id].q:
+		for i := range 2 {
+			d := uint8(r.dstEarly(id, i, u))
+			if x.step == 0 {
+				a.E(x86.VPBROADCASTQ, L, d, 0, x86.M(x86.R8, 0), noMod)
+				continue
+			}
+			a.E(x86.VMOVDQU32, L, d, 0, p(64*int32(i)), noMod)
+		}
 	case x.step == 0:
 		// A quadword is one access of the host.
 		n := len(c.vals[id].comps)

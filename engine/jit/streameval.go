@@ -60,7 +60,7 @@ func (s *stream) eval(id ir.ID, v *ir.Value) *sval {
 			return x
 		}
 		if v.Imm > 2 {
-			refuse("v%d is not set", v.Imm)
+			return &sval{kind: kLazy, lazy: func() *sval { refuse("v%d is not set", v.Imm); return nil }}
 		}
 		x := &sval{kind: kAffine, id: s.put(ir.Value{Op: opID, Type: ir.S32, Imm: v.Imm}), step: 1, max: 1<<30 + 1<<12}
 		if v.Imm > 0 {
@@ -100,6 +100,9 @@ func (s *stream) eval(id ir.ID, v *ir.Value) *sval {
 		}
 		return s.general(id, v)
 	case ir.OpLo, ir.OpHi:
+		if x := arg(0); v.Op == ir.OpLo && x.kind == kLazy && x.low != nil {
+			return x.low
+		}
 		x := s.force(arg(0))
 		var y *sval
 		if x.kind == kAll {
@@ -120,10 +123,9 @@ func (s *stream) eval(id ir.ID, v *ir.Value) *sval {
 		}
 		return y
 	case ir.OpPair:
-		if x := s.pair(arg(0), arg(1)); x != nil {
+		if x := s.pairWithLow(id, v, arg(0), arg(1)); x != nil {
 			return x
 		}
-		return s.general(id, v)
 	case ir.OpZext64:
 		if x := s.zext(arg(0)); x != nil {
 			return x
@@ -189,6 +191,9 @@ func (s *stream) eval(id ir.ID, v *ir.Value) *sval {
 	case ir.OpAdd:
 		if v.Type == ir.V32 || v.Type == ir.S32 {
 			return s.add(id, v, arg(0), arg(1))
+		}
+		if x := s.addWithLow(id, v, arg(0), arg(1)); x != nil {
+			return x
 		}
 	}
 	if v.Op >= ir.NumOps || !v.Op.Pure() || v.Op.Cross() || v.Op.Memory() {
@@ -470,9 +475,8 @@ func (s *stream) sload(id ir.ID, v *ir.Value) *sval {
 
 // memory is a load or store of global memory.
 func (s *stream) memory(id ir.ID, v *ir.Value) *sval {
-	c := s.c
 	m := s.force(s.use(v.Args[2]))
-	if v.Space != ir.Global || m.kind != kAll || m.bits != 0 && m.bits != c.full() {
+	if v.Space != ir.Global || m.kind != kAll || m.bits != 0 && m.bits != s.c.full() {
 		refuse("memory of %v", v.Space)
 	}
 	n := v.Regs()
@@ -515,8 +519,60 @@ func (s *stream) memory(id ir.ID, v *ir.Value) *sval {
 		}
 		addr = s.plus(addr, x)
 	}
-	w := int64(v.Width)
-	load := v.Op == ir.OpLoad
+	if v.Op == ir.OpLoad {
+		if w := int64(v.Width); (addr.step == 4 || addr.step == 8) && w > addr.step && w%addr.step == 0 {
+			return s.overlapping(v, addr)
+		}
+		s.load(id, *v, addr)
+		return &sval{kind: kVector, id: id, wide: v.Type == ir.V64}
+	}
+	x := *v
+	x.Args = []ir.ID{ir.NoID, s.vector(s.use(v.Args[3]))}
+	s.addAccess(id, x, addr)
+	return nil
+}
+
+// overlapping is a load whose lanes' bytes overlap, as of neighbours that a compiler fetches together: one load for each step.
+func (s *stream) overlapping(v *ir.Value, addr *sval) *sval {
+	c := s.c
+	var parts []*sval
+	for off := int64(0); off < int64(v.Width); off += addr.step {
+		w := *v
+		w.Width, w.Type, w.N = uint8(addr.step), ir.V32, 0
+		if addr.step == 8 {
+			w.Type = ir.V64
+		}
+		id := c.add(w)
+		s.load(id, w, s.plus(addr, &sval{id: s.konst(ir.S64, uint64(off)), wide: true}))
+		if addr.step == 4 {
+			parts = append(parts, &sval{kind: kVector, id: id})
+			continue
+		}
+		for _, op := range []ir.Op{ir.OpLo, ir.OpHi} {
+			half := c.add(ir.Value{Op: op, Type: ir.V32, Args: []ir.ID{id}, PC: v.PC})
+			s.emit(half, classFree)
+			parts = append(parts, &sval{kind: kVector, id: half})
+		}
+	}
+	if v.Type == ir.T {
+		return &sval{kind: kTuple, elems: parts}
+	}
+	id := c.add(ir.Value{Op: ir.OpPair, Type: ir.V64, Args: []ir.ID{parts[0].id, parts[1].id}, PC: v.PC})
+	s.emit(id, classFree)
+	return &sval{kind: kVector, id: id, wide: true}
+}
+
+// load makes id a load of the unit at addr.
+func (s *stream) load(id ir.ID, v ir.Value, addr *sval) {
+	v.Args = []ir.ID{ir.NoID}
+	s.addAccess(id, v, addr)
+}
+
+// addAccess makes id the access x, whose first argument is to be the host address.
+func (s *stream) addAccess(id ir.ID, x ir.Value, addr *sval) {
+	c := s.c
+	w := int64(x.Width)
+	load := x.Op == ir.OpLoad
 	switch {
 	case w != 1 && w != 2 && w != 4 && w != 8 && w != 16:
 		refuse("%d bytes a lane", w)
@@ -528,24 +584,22 @@ func (s *stream) memory(id ir.ID, v *ir.Value) *sval {
 	}
 	i := len(s.access)
 	a := streamAccess{id: id, step: addr.step, n: int32(addr.step*(s.lanes-1) + w), width: int32(w), write: !load}
-	h := ir.Value{Op: opHost, Type: ir.S64, Args: []ir.ID{addr.id, ir.NoID}, Imm: uint64(i), PC: v.PC}
+	h := ir.Value{Op: opHost, Type: ir.S64, Args: []ir.ID{addr.id, ir.NoID}, Imm: uint64(i), PC: x.PC}
 	if s.whole() {
 		h.Args[1] = s.allBytes(addr, &a)
 	}
 	a.host = s.put(h)
 	s.access = append(s.access, a)
-	x := *v
-	x.Args = []ir.ID{a.host}
-	x.Imm = uint64(i)
-	if !load {
-		x.Args = append(x.Args, s.vector(s.use(v.Args[3])))
-	}
+	x.Args[0], x.Imm = a.host, uint64(i)
 	c.over[id] = &x
-	s.emit(id, classWave)
-	if !load {
-		return nil
+	if w == 8 && (load && x.Type == ir.V64 || !load && c.v(x.Args[1]).Type == ir.V64 && c.vals[x.Args[1]].q) {
+		// Qwords lie in memory as arithmetic of 64 bits wants them.
+		c.vals[id].q = load
+		c.code = append(c.code, id)
+		s.vecs = append(s.vecs, id)
+		return
 	}
-	return &sval{kind: kVector, id: id, wide: v.Type == ir.V64}
+	s.emit(id, classWave)
 }
 
 // plus adds 64-bit values; constants that are 0 vanish.

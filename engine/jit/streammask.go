@@ -56,6 +56,12 @@ func (s *stream) mask(x *sval) *sval {
 	return &sval{kind: kLazy, lazy: func() *sval { refuse("a mask from a scalar"); return nil }}
 }
 
+// maskLogic maps logic on masks and on scalar registers that hold them to that on masks.
+var maskLogic = map[ir.Op]ir.Op{
+	ir.OpMAnd: ir.OpMAnd, ir.OpMOr: ir.OpMOr, ir.OpMXor: ir.OpMXor, ir.OpMNot: ir.OpMNot,
+	ir.OpAnd: ir.OpMAnd, ir.OpOr: ir.OpMOr, ir.OpXor: ir.OpMXor, ir.OpNot: ir.OpMNot,
+}
+
 // maskOp evaluates logic on masks and truth values; a uniform one of one bit stands for all lanes. Masks in scalar registers stay what they are.
 func (s *stream) maskOp(id ir.ID, v *ir.Value) *sval {
 	c := s.c
@@ -93,8 +99,10 @@ func (s *stream) maskOp(id ir.ID, v *ir.Value) *sval {
 	one := x.kind == kUniform && c.v(x.id).Type == ir.S1
 	switch v.Op {
 	case ir.OpMToS:
-		if one {
-			refuse("a truth value in a scalar register")
+		if one { // of a comparison that is the same in all lanes
+			y := *x
+			s.constMask(&y)
+			return &y
 		}
 		return x
 	case ir.OpSToM:
@@ -161,18 +169,14 @@ func (s *stream) maskOp(id ir.ID, v *ir.Value) *sval {
 				return x
 			}
 		}
-		if x.kind == kUniform && y.kind == kUniform && v.Type == ir.S1 {
-			return &sval{id: s.bin(v.Op, ir.S1, x.id, y.id)}
+		truths := x.kind == kUniform && y.kind == kUniform && c.v(x.id).Type == ir.S1 && c.v(y.id).Type == ir.S1
+		if op, ok := maskLogic[v.Op]; ok && truths {
+			return &sval{id: s.bin(op, ir.S1, x.id, y.id)}
 		}
 	}
 	// Of lanes.
-	op, ok := map[ir.Op]ir.Op{ir.OpAnd: ir.OpMAnd, ir.OpOr: ir.OpMOr, ir.OpXor: ir.OpMXor, ir.OpNot: ir.OpMNot}[v.Op]
+	op, ok := maskLogic[v.Op]
 	if !ok {
-		op = v.Op
-	}
-	switch op {
-	case ir.OpMAnd, ir.OpMOr, ir.OpMXor, ir.OpMNot:
-	default:
 		refuse("%v of masks", v.Op)
 	}
 	w := ir.Value{Op: op, Type: ir.M, PC: v.PC}
