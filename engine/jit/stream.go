@@ -36,6 +36,7 @@ type stream struct {
 	same   map[scalarKey]ir.ID
 	items  map[uint64]*sval // work-item id registers that are read
 	forks  []fork
+	guards int // that there are
 	access []streamAccess
 	held   map[ir.ID]bool // what guards say already
 	last   ir.ID          // work-groups of the unit but one, or 0
@@ -68,6 +69,7 @@ type constant struct {
 type fork struct {
 	guard  ir.ID
 	branch bool // of uniform control flow, not of a lane mask
+	guards int  // up to it, with its own
 }
 
 // streamAccess is a memory access of the trace.
@@ -142,7 +144,7 @@ const maxStream = 600 // operations of a trace
 func (s *stream) evaluate(f *ir.Func, decs []bool) (err error) {
 	c := s.c
 	s.env, s.s, s.v = map[ir.ID]*sval{}, map[uint64]half{}, map[uint64]*sval{}
-	s.decs, s.forks, s.access, s.vecs, s.insts = decs, nil, nil, nil, 0
+	s.decs, s.forks, s.access, s.vecs, s.insts, s.guards = decs, nil, nil, nil, 0, 0
 	s.known, s.same, s.held, s.last = map[ir.ID]bool{}, map[scalarKey]ir.ID{}, map[ir.ID]bool{}, 0
 	s.level, s.consts, s.items = map[ir.ID]uint8{}, map[constant]ir.ID{}, map[uint64]*sval{}
 	s.lists = [3][]ir.ID{}

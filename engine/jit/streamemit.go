@@ -74,13 +74,13 @@ func (c *compiler) compileStream(f *ir.Func, x []int, group int, whole bool, o O
 			return nil, err
 		}
 	}
-	// A wave for which a fork goes the other way just ends, if that way has no access: and no fork, for then it is one way of several.
+	// A wave for which a fork goes the other way just ends, if that way has no access: and no fork, for then it is one way of several, and no guard, for nobody looks at that.
 	quiet := make([]bool, len(s.forks))
 	for i := range quiet {
 		other := make([]bool, i+1)
 		copy(other, decs)
 		other[i] = !other[i]
-		if s.evaluate(f, other) == nil && len(s.access) == 0 && len(s.forks) == i+1 {
+		if s.evaluate(f, other) == nil && len(s.access) == 0 && len(s.forks) == i+1 && s.guards == s.forks[i].guards {
 			quiet[i] = true
 		}
 	}
@@ -487,7 +487,7 @@ func (c *compiler) streamAccess(s *stream, id ir.ID, v *ir.Value, u int) {
 		for i := range 2 {
 			d := uint8(r.dstEarly(id, i, u))
 			if x.step == 0 {
-				a.E(x86.VPBROADCASTQ, L, d, 0, x86.M(x86.R8, 0), noMod)
+				a.E(x86.VPBROADCASTQ, L, d, 0, x86.M(base, 0), noMod)
 				continue
 			}
 			a.E(x86.VMOVDQU32, L, d, 0, p(64*int32(i)), noMod)

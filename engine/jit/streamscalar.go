@@ -147,6 +147,7 @@ func (s *stream) must(x ir.ID) {
 		return
 	}
 	s.held[x] = true
+	s.guards++
 	s.put(ir.Value{Op: opGuard, Args: []ir.ID{x, ir.NoID}})
 }
 
@@ -165,7 +166,8 @@ func (s *stream) decide(all, one ir.ID, branch bool) bool {
 		holds, otherwise = s.un(ir.OpMNot, ir.S1, one), s.un(ir.OpMNot, ir.S1, all)
 	}
 	g := s.put(ir.Value{Op: opGuard, Args: []ir.ID{holds, otherwise}})
-	s.forks = append(s.forks, fork{guard: g, branch: branch})
+	s.guards++
+	s.forks = append(s.forks, fork{guard: g, branch: branch, guards: s.guards})
 	if all == one {
 		s.known[all] = want
 		s.known[s.un(ir.OpMNot, ir.S1, all)] = !want
