@@ -85,7 +85,7 @@ func (x *matrix) truncRow() {
 				e := uint8(exps + len(regs))
 				b := x.bAt(g+j, 0, x86.RAX)
 				with(x86.VMOVDQU32, e, 0, b.Add(x.b.side))
-				with(x86.VADDPS, e, e, x.aAt(g+j).Add(x.a.side).Bcast())
+				with(x86.VADDPS, e, e, x.aAt(g+j, 0).Add(x.a.side))
 				switch {
 				case len(regs) == 0:
 					op(x86.VMOVDQU32, exp, 0, e)
@@ -115,7 +115,7 @@ func (x *matrix) truncRow() {
 			}
 			for i, j := 0, set; j < n; i, j = i+1, j+sets {
 				with(x86.VMOVDQU32, t, 0, x.bAt(g+j, 0, x86.RAX))
-				with(x86.VMULPS, t, t, x.aAt(g+j).Bcast())
+				with(x86.VMULPS, t, t, x.aAt(g+j, 0))
 				if x.apart() {
 					op(x86.VSUBPS, regs[i], regs[i], scale)
 					op(x86.VSCALEFPS, t, t, regs[i])

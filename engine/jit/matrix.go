@@ -39,7 +39,7 @@ type matrix struct {
 	outs    []matOut
 	rowSize int32 // bytes of a row of C or D
 	tc      int32 // where their table is
-	columns int   // strips of columns
+	quad    bool  // blocks of four rows and columns, four of them in a strip
 
 	unsure x86.Label // the helper does it
 	watch  bool      // there are ways to unsure
@@ -91,13 +91,16 @@ func (c *compiler) matKindOf(m *ir.Matrix, e ir.FP) (k matKind, group int) {
 // planMatrix finds the layout; ok is false when it is not one of rows and vectors.
 func (c *compiler) planMatrix(id ir.ID, v *ir.Value) (x *matrix, ok bool) {
 	m, isM := v.Aux.(*ir.Matrix)
-	if !isM || m.N%16 != 0 || m.M%16 != 0 {
+	if !isM {
 		return nil, false
 	}
 	if m.Sparse && (m.K%4 != 0 || m.Blocks != 1 || m.WMMA && m.Gen < 12) || !m.Sparse && lane.MatrixRefused(m, c.lanes) != "" {
 		return nil, false
 	}
-	x = &matrix{c: c, id: id, v: v, m: m, rowSize: 64, columns: m.N / 16}
+	x = &matrix{c: c, id: id, v: v, m: m, rowSize: 64, quad: m.M == 4 && m.N == 4 && m.Blocks%4 == 0 && !m.Sparse && !m.F8F6F4}
+	if !x.quad && (m.N%16 != 0 || m.M%16 != 0) {
+		return nil, false
+	}
 	x.kind, x.group = c.matKindOf(m, v.FP)
 	switch x.kind {
 	case matNone, matF32, matF64, matFlush:
@@ -115,9 +118,12 @@ func (c *compiler) planMatrix(id ir.ID, v *ir.Value) (x *matrix, ok bool) {
 	if !x.planOperands() || !x.planRows() {
 		return nil, false
 	}
-	c.frameMax = max(c.frameMax, x.tc+x.rowSize*int32(m.Blocks*x.columns*m.M))
+	c.frameMax = max(c.frameMax, x.tc+x.rowSize*int32(x.groups()*m.M))
 	return x, true
 }
+
+// groups is how many strips the columns of all blocks are.
+func (x *matrix) groups() int { return x.m.Blocks * x.m.N / 16 }
 
 // planRows finds where the rows of C and D are.
 func (x *matrix) planRows() bool {
@@ -125,8 +131,8 @@ func (x *matrix) planRows() bool {
 	seen := map[[3]int]int32{}
 	for at, p := range lane.MatrixOutputs(m, x.c.lanes) {
 		blk, row, col := at/m.N/m.M, at/m.N%m.M, at%m.N
-		o := matOut{int(p.Reg), int(p.Shift) / 16, int(p.Lane) / 16, int32((blk*x.columns+col/16)*m.M + row)}
-		if p.Shift%16 != 0 || o.reg >= int(x.v.N) || int(p.Lane)%16 != col%16 {
+		o := matOut{int(p.Reg), int(p.Shift) / 16, int(p.Lane) / 16, int32((blk*m.N+col)/16*m.M + row)}
+		if p.Shift%16 != 0 || o.reg >= int(x.v.N) || int(p.Lane)%16 != (blk*m.N+col)%16 {
 			return false
 		}
 		key := [3]int{o.reg, o.half, o.strip}
@@ -165,8 +171,8 @@ func (c *compiler) word(z x86.Vec, arg ir.ID, i, q int) {
 // words is how many words an argument has.
 func (c *compiler) words(arg ir.ID) int { return max(1, len(c.vals[arg].comps)) }
 
-// pair makes eight qwords of register pair i, those of half h of strip q.
-func (x *matrix) pair(arg ir.ID, i, q, h int, z x86.Vec) {
+// pair makes eight qwords of register pair i, those of half h of strip q; o is the operand if it is A or B.
+func (x *matrix) pair(arg ir.ID, o *matOperand, i, q, h int, z x86.Vec) {
 	c, a := x.c, &x.c.a
 	const L = x86.L512
 	if k, ok := c.isConst(arg); ok {
@@ -175,6 +181,10 @@ func (x *matrix) pair(arg ir.ID, i, q, h int, z x86.Vec) {
 	}
 	c.word(0, arg, i, q)
 	c.word(1, arg, i+1, q)
+	if o != nil {
+		x.spread(0, o)
+		x.spread(1, o)
+	}
 	a.E(x86.VMOVDQU32, L, uint8(z), 0, c.table([]*[16]uint32{tabPairLo, tabPairHi}[h]), noMod)
 	a.E(x86.VPERMI2D, L, uint8(z), 0, x86.V(1), noMod)
 }
@@ -187,7 +197,7 @@ func (x *matrix) k64(b uint64) x86.RM { return x86.ML(x.c.a.Const64(b), 0).Bcast
 func (c *compiler) matrixOp(id ir.ID, v *ir.Value) (ok bool) {
 	x, ok := c.planMatrix(id, v)
 	if !ok {
-		return c.quadOp(id, v)
+		return false
 	}
 	a := &c.a
 	m := x.m
@@ -201,7 +211,7 @@ func (c *compiler) matrixOp(id ir.ID, v *ir.Value) (ok bool) {
 	if x.kind == matFlush {
 		a.Ldmxcsr(x86.ML(a.Const32(c.p.MXCSR|mxcsrDAZ|mxcsrFTZ), 0))
 	}
-	x.fill(&x.a)
+	x.fillA()
 	x.fill(&x.b)
 	for _, o := range x.outs {
 		x.loadC(o)
@@ -211,29 +221,27 @@ func (c *compiler) matrixOp(id ir.ID, v *ir.Value) (ok bool) {
 		a.Jcc(x86.NE, x.unsure)
 	}
 	// R12 is where row i's elements of A begin, R13 its row of C and D, R15 where the columns of B begin.
-	each := 1
+	each := int32(1)
 	if x.kind == matDouble {
 		each = doubleRows
 	}
-	for blk := range m.Blocks {
-		from := blk // blocks take A from one of their group
-		if src := blk&^(1<<m.CBSZ-1) + int(m.ABID); m.CBSZ != 0 && !m.Sparse && !m.WMMA && src < m.Blocks {
-			from = src
+	for g := range x.groups() {
+		first := int32(x.sourceBlock(g*16/m.N)*m.M) * x.a.size
+		if x.quad {
+			first = int32(16*g) * x.a.size
 		}
-		for s := range x.columns {
-			a.G(x86.LEA, 8, x86.R15, x86.M(rFrame, x.b.at+int32(blk*m.N+16*s)*x.b.size))
-			x.keepB()
-			a.G(x86.LEA, 8, x86.R12, x86.M(rFrame, x.a.at+int32(from*m.M)*x.a.size))
-			a.G(x86.LEA, 8, x86.R13, x86.M(rFrame, x.tc+int32((blk*x.columns+s)*m.M)*x.rowSize))
-			a.G(x86.LEA, 8, x86.R14, x86.M(x86.R12, int32(m.M)*x.a.size))
-			top := a.NewLabel()
-			a.Bind(top)
-			x.row()
-			a.AluI(x86.ADD, 8, x86.R(x86.R12), int32(each)*x.a.size)
-			a.AluI(x86.ADD, 8, x86.R(x86.R13), int32(each)*x.rowSize)
-			a.Alu(x86.CMP, 8, x86.R12, x86.R(x86.R14))
-			a.Jcc(x86.NE, top)
-		}
+		a.G(x86.LEA, 8, x86.R15, x86.M(rFrame, x.b.at+int32(16*g)*x.b.size))
+		x.keepB()
+		a.G(x86.LEA, 8, x86.R12, x86.M(rFrame, x.a.at+first))
+		a.G(x86.LEA, 8, x86.R13, x86.M(rFrame, x.tc+int32(g*m.M)*x.rowSize))
+		a.G(x86.LEA, 8, x86.R14, x86.M(x86.R12, int32(m.M)*x.a.row))
+		top := a.NewLabel()
+		a.Bind(top)
+		x.row()
+		a.AluI(x86.ADD, 8, x86.R(x86.R12), each*x.a.row)
+		a.AluI(x86.ADD, 8, x86.R(x86.R13), each*x.rowSize)
+		a.Alu(x86.CMP, 8, x86.R12, x86.R(x86.R14))
+		a.Jcc(x86.NE, top)
 	}
 	if x.kind == matTrunc {
 		a.X(x86.KORTESTW, x86.L128, kBad, 0, x86.KR(kBad))
@@ -256,7 +264,7 @@ func (x *matrix) loadC(o matOut) {
 	at := x.tc + o.row*x.rowSize
 	if x.kind == matF64 {
 		for h := range 2 {
-			x.pair(x.v.Args[2], o.reg, o.strip, h, 3)
+			x.pair(x.v.Args[2], nil, o.reg, o.strip, h, 3)
 			x.negate(3, 4)
 			a.E(x86.VMOVDQU64S, L, 3, 0, x86.M(rFrame, at+64*int32(h)), noMod)
 		}

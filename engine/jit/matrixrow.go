@@ -1,7 +1,6 @@
 package jit
 
 import (
-	"github.com/pumice-gpu/pumice/engine/ir"
 	"github.com/pumice-gpu/pumice/engine/jit/x86"
 )
 
@@ -47,13 +46,32 @@ func (x *matrix) keepB() {
 	}
 }
 
-// aAt is A's element of step k.
-func (x *matrix) aAt(k int) x86.RM { return x86.M(x86.R12, int32(k)*x.a.step) }
+// aAt is A's element of step k, or half h of its vector where rows are spread.
+func (x *matrix) aAt(k, h int) x86.RM {
+	at := x86.M(x86.R12, int32(k)*x.a.step)
+	if x.quad {
+		return at.Add(64 * int32(h))
+	}
+	return at.Bcast()
+}
+
+// loadA is aAt in z.
+func (x *matrix) loadA(z uint8, k, h int) {
+	at := x.aAt(k, h).Plain()
+	switch {
+	case x.quad:
+		x.c.a.E(x86.VMOVDQU32, x86.L512, z, 0, at, noMod)
+	case x.a.size == 8:
+		x.c.a.E(x86.VPBROADCASTQ, x86.L512, z, 0, at, noMod)
+	default:
+		x.c.a.E(x86.VPBROADCASTD, x86.L512, z, 0, at, noMod)
+	}
+}
 
 // bAt is B's vector for step k, as it is or in a register. For a sparse A it begins with a load into r of which k it is.
 func (x *matrix) bAt(k, h int, r x86.Reg) x86.RM {
 	if x.m.Sparse {
-		x.c.a.G(x86.MOV, 4, r, x.aAt(k).Add(x.a.index))
+		x.c.a.G(x86.MOV, 4, r, x.aAt(k, 0).Plain().Add(x.a.index))
 		return x86.MX(x86.R15, r, 1, int32(k/2*4)*x.b.step+64*int32(h))
 	}
 	if n := firstB + k*x.halves() + h; n < 32 && x.keeps() {
@@ -71,7 +89,7 @@ func (x *matrix) row() {
 	case matF32:
 		a.E(x86.VMOVDQU32, L, 0, 0, d(0), noMod)
 		for k := range x.a.k {
-			a.E(x86.VPBROADCASTD, L, 1, 0, x.aAt(k), noMod)
+			x.loadA(1, k, 0)
 			a.E(x86.VFMADD231PS, L, 0, 1, x.bAt(k, 0, 0), noMod)
 		}
 		a.E(x86.VMOVDQU32S, L, 0, 0, d(0), noMod)
@@ -79,8 +97,11 @@ func (x *matrix) row() {
 		a.E(x86.VMOVDQU64, L, 0, 0, d(0), noMod)
 		a.E(x86.VMOVDQU64, L, 1, 0, d(1), noMod)
 		for k := range x.a.k {
-			a.E(x86.VPBROADCASTQ, L, 2, 0, x.aAt(k), noMod)
+			x.loadA(2, k, 0)
 			a.E(x86.VFMADD231PD, L, 0, 2, x.bAt(k, 0, 0), noMod)
+			if x.quad {
+				x.loadA(2, k, 1)
+			}
 			a.E(x86.VFMADD231PD, L, 1, 2, x.bAt(k, 1, 0), noMod)
 		}
 		a.E(x86.VMOVDQU64S, L, 0, 0, d(0), noMod)
@@ -102,7 +123,7 @@ func (x *matrix) row() {
 				a.E(x86.VMOVDQU32, L, z, 0, r, noMod)
 				r = x86.V(x86.Vec(z))
 			}
-			a.E(x86.VMULPS, L, z, r.Num(), x.aAt(k).Bcast(), noMod)
+			a.E(x86.VMULPS, L, z, r.Num(), x.aAt(k, 0), noMod)
 		}
 		for k := 0; k+x.group <= x.a.k; k += x.group {
 			for i := range x.group {
@@ -136,7 +157,7 @@ func (x *matrix) intRow() {
 			a.E(x86.VMOVDQU32, L, 1, 0, r, noMod)
 			r = x86.V(1)
 		}
-		a.E(x86.VPDPWSSD, L, uint8(k&1*2), r.Num(), x.aAt(k).Bcast(), noMod)
+		a.E(x86.VPDPWSSD, L, uint8(k&1*2), r.Num(), x.aAt(k, 0), noMod)
 	}
 	a.E(x86.VPADDD, L, 0, 0, x86.V(2), noMod)
 	if x.m.Clamp { // overflow: both have one sign, and the sum the other
@@ -202,6 +223,3 @@ func (x *matrix) doubleRow() {
 		}
 	}
 }
-
-// quadOp emits an operation on blocks of four rows and columns; ok is false when the helper must do it.
-func (c *compiler) quadOp(ir.ID, *ir.Value) bool { return false }

@@ -20,9 +20,12 @@ type matOperand struct {
 	at    int32 // the table
 	size  int32 // bytes of an entry
 	step  int32 // bytes from a step of k to the next
+	row   int32 // bytes from a row to the next
 	side  int32 // from an entry to its exponent (matTrunc)
 	index int32 // from an entry of a sparse A to its index, in bytes of B's table
 	shift []uint8
+	perm  x86.Label // where each lane is taken from, if permuted
+	moved bool
 }
 
 // planOperands lays out the tables, one behind the other from x.tc on, which it moves.
@@ -70,8 +73,12 @@ func (x *matrix) planOperands() bool {
 			o.size = 8
 		}
 		o.step = int32(m.Blocks*o.n) * o.size
-		o.at = x.tc
+		o.at, o.row = x.tc, o.size
 		bytes := int32(o.k) * o.step
+		if x.quad && o == &x.a { // a table for each row, spread over its blocks' lanes
+			o.row = bytes
+			bytes *= int32(m.M)
+		}
 		x.tc += bytes
 		if x.kind == matTrunc {
 			o.side = bytes
@@ -86,7 +93,23 @@ func (x *matrix) planOperands() bool {
 	if x.kind == matInt && m.Clamp {
 		x.rowSize = 128
 	}
+	if x.quad && m.CBSZ != 0 {
+		for g := range x.groups() {
+			if x.sourceBlock(4*g)/4 != x.sourceBlock(4*g+3)/4 {
+				return false
+			}
+		}
+	}
 	return x.kind != matInt || m.Sparse || x.dwords(&x.a) && x.dwords(&x.b)
+}
+
+// sourceBlock is the block that a block takes A from: with CBSZ one of its group.
+func (x *matrix) sourceBlock(blk int) int {
+	m := x.m
+	if src := blk&^(1<<m.CBSZ-1) + int(m.ABID); m.CBSZ != 0 && !m.Sparse && !m.WMMA && src < m.Blocks {
+		return src
+	}
+	return blk
 }
 
 // places fills in o.entry; ok is false when lanes of a strip are not rows that follow each other.
@@ -99,8 +122,8 @@ func (x *matrix) places(o *matOperand, ps []lane.Place) bool {
 		for len(o.entry) < (e+1)*strips {
 			o.entry = append(o.entry, -1)
 		}
-		want := int32((k*x.m.Blocks+blk)*o.n + row&^15)
-		if int(p.Lane)%16 != row%16 || o.entry[at] >= 0 && o.entry[at] != want {
+		want := int32(k*x.m.Blocks*o.n + (blk*o.n+row)&^15)
+		if int(p.Lane)%16 != (blk*o.n+row)%16 || o.entry[at] >= 0 && o.entry[at] != want {
 			return false
 		}
 		o.entry[at] = want
@@ -130,8 +153,57 @@ func (x *matrix) dwords(o *matOperand) bool {
 	return true
 }
 
+// fillA brings A into its table, or, for blocks of four rows, each row into one of its own: as vectors of all blocks.
+func (x *matrix) fillA() {
+	o := x.a
+	if !x.quad {
+		x.fill(&o)
+		return
+	}
+	for row := range x.m.M {
+		o.moved = true
+		for g := range x.groups() {
+			var lanes [64]byte
+			for l := range 16 {
+				lanes[4*l] = byte(x.sourceBlock(4*g+l/4)%4*4 + row)
+			}
+			o.perm = x.c.a.Const(lanes[:], 64)
+			part := o
+			part.entry = make([]int32, len(o.entry))
+			for i, t := range o.entry {
+				if part.entry[i] = -1; t >= 0 && int(t)/16%x.groups() == g {
+					part.entry[i] = t
+				}
+			}
+			x.fill(&part)
+		}
+		o.at += o.row
+	}
+}
+
+// spread permutes a word of o.
+func (x *matrix) spread(z x86.Vec, o *matOperand) {
+	if o.moved {
+		a := &x.c.a
+		a.E(x86.VMOVDQU32, x86.L512, 31, 0, x86.ML(o.perm, 0), noMod)
+		a.E(x86.VPERMD, x86.L512, uint8(z), 31, x86.V(z), noMod)
+	}
+}
+
+// fetch loads strip q of word i of o into z.
+func (x *matrix) fetch(z x86.Vec, o *matOperand, i, q int) {
+	x.c.word(z, o.arg, i, q)
+	x.spread(z, o)
+}
+
 // source is the strip of registers that strip q of an operand is taken from.
 func (x *matrix) source(o *matOperand, q int) int {
+	if x.quad && o.bit == 1 { // of f64 strips are steps of k
+		if x.groups() == 1 {
+			return q
+		}
+		return x.sourceBlock(4*q) / 4
+	}
 	if m := x.m; o.bit == 2 && !m.Sparse && !m.WMMA && x.kind != matF64 && x.c.lanes == 64 {
 		switch b := int(m.BLGP); {
 		case b == 1:
@@ -175,12 +247,12 @@ func (x *matrix) fill(o *matOperand) {
 		switch {
 		case x.kind == matF64:
 			for h := range 2 {
-				x.pair(o.arg, 2*e, q, h, 3)
+				x.pair(o.arg, o, 2*e, q, h, 3)
 				x.negate(3, o.bit)
 				put(3, 64*int32(h))
 			}
 		case x.kind == matInt:
-			x.fillInt(o, e, q, from, t)
+			x.fillInt(o, e, from, t)
 		default:
 			x.number(o, e, from)
 			if m := x.m; x.kind == matExact && m.WMMA {
@@ -227,8 +299,8 @@ func (x *matrix) negate(z x86.Vec, bit uint8) {
 
 // fillInt makes words of the integers, of a dword two at a time; for a sparse operation, and what is multiplied with its A, one.
 // Negate modifiers of WMMA say what is signed.
-func (x *matrix) fillInt(o *matOperand, e, q, from int, t int32) {
-	c, a := x.c, &x.c.a
+func (x *matrix) fillInt(o *matOperand, e, from int, t int32) {
+	a := &x.c.a
 	const L = x86.L512
 	bits := uint8(o.kind.Bits())
 	signed := !x.m.WMMA || x.m.Neg&o.bit != 0
@@ -238,7 +310,7 @@ func (x *matrix) fillInt(o *matOperand, e, q, from int, t int32) {
 			right = x86.VPSRADI
 		}
 		s := uint8(e) * bits
-		c.word(0, o.arg, int(s)/32, from)
+		x.fetch(0, o, int(s)/32, from)
 		a.EI(x86.VPSLLDI, L, 0, 0, x86.V(0), 32-bits-s%32, noMod)
 		a.EI(right, L, 0, 0, x86.V(0), 32-bits, noMod)
 		if signed { // the upper word of a dword is multiplied too
@@ -257,7 +329,7 @@ func (x *matrix) fillInt(o *matOperand, e, q, from int, t int32) {
 	}
 	line := int32(x.m.Blocks * o.n)
 	first := t/line/2*line + t%line
-	c.word(0, o.arg, e/per, from)
+	x.fetch(0, o, e/per, from)
 	for i := range per / 2 {
 		a.EI(x86.VPSLLWI, L, 0, 1, x86.V(0), 16-bits*uint8(i+1), noMod)
 		a.EI(right, L, 0, 1, x86.V(1), 16-bits, noMod)
@@ -294,11 +366,11 @@ func (x *matrix) narrow(k ir.Kind) narrowFloat {
 
 // number makes f32 of element e of strip q in zmm1. Temporaries are zmm0 to zmm5.
 func (x *matrix) number(o *matOperand, e, q int) {
-	c, a := x.c, &x.c.a
+	a := &x.c.a
 	const L = x86.L512
 	bits := o.kind.Bits()
 	w, s := e*bits/32, uint8(e*bits%32)
-	c.word(0, o.arg, w, q)
+	x.fetch(0, o, w, q)
 	switch o.kind {
 	case ir.F32:
 		a.E(x86.VMOVDQU32, L, 1, 0, x86.V(0), noMod)
@@ -332,7 +404,7 @@ func (x *matrix) number(o *matOperand, e, q int) {
 		a.EI(x86.VPSRLDI, L, 0, 0, x86.V(0), s, noMod)
 	}
 	if int(s)+bits > 32 {
-		c.word(1, o.arg, w+1, q)
+		x.fetch(1, o, w+1, q)
 		a.EI(x86.VPSLLDI, L, 0, 1, x86.V(1), 32-s, noMod)
 		a.E(x86.VPORD, L, 0, 0, x86.V(1), noMod)
 	}

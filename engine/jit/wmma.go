@@ -31,11 +31,16 @@ func (x *matrix) exactRow() {
 		n := min(x.group, x.a.k-k)
 		var b [4]x86.RM
 		for i := range n {
-			a.E(x86.VBROADCASTSD, L, uint8(factor+i), 0, x.aAt(k+i), noMod)
+			x.loadA(uint8(factor+i), k+i, 0)
 			b[i] = x.bAt(k+i, 0, []x86.Reg{x86.RAX, x86.RCX, x86.RDX, x86.R8}[i])
 		}
 		for h := range uint8(2) {
 			at := func(i int) x86.RM { return b[i].Add(64 * int32(h)) }
+			for i := range n {
+				if x.quad && h > 0 {
+					x.loadA(uint8(factor+i), k+i, 1)
+				}
+			}
 			a.E(x86.VMULPD, L, up+h, factor, at(0), noMod)
 			op(x86.VMOVDQU64, down+h, 0, up+h)
 			for i := 1; i < n; i++ {
@@ -108,7 +113,7 @@ func (x *matrix) pairsRow() {
 		for k := 0; k+1 < x.a.k; k += 2 {
 			for i, d := range []uint8{p, q} {
 				a.E(x86.VMOVDQU64, L, d, 0, x.bAt(k+i, int(h), x86.RAX), noMod)
-				a.E(x86.VMULPD, L, d, d, x.aAt(k+i).Bcast(), noMod)
+				a.E(x86.VMULPD, L, d, d, x.aAt(k+i, int(h)), noMod)
 			}
 			twoSum(uh, ul, p, q)
 			twoSum(th, tl, c, uh)
