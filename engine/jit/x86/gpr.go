@@ -23,6 +23,9 @@ type GInst struct {
 	form gform
 	ext  byte
 	size gsize
+
+	sizes uint16 // operand sizes that there are, a bit for each
+	code  instr  // the opcode with its map
 }
 
 // gsize tells which operand sizes there are and whether the opcode of the byte form is one less.
@@ -48,13 +51,21 @@ func (i *GInst) Name() string { return i.name }
 var generalTable []*GInst
 
 func gi(name string, pfx, m, op byte, form gform, ext byte, size gsize) *GInst {
-	i := &GInst{name, pfx, m, op, form, ext, size}
+	i := &GInst{name: name, pfx: pfx, m: m, op: op, form: form, ext: ext, size: size, code: opcode(m, op)}
+	for _, x := range [...]struct {
+		bits gsize
+		size int
+	}{{g8 | only8, 1}, {g16, 2}, {g32, 4}, {g64, 8}} {
+		if size&x.bits != 0 {
+			i.sizes |= 1 << x.size
+		}
+	}
 	generalTable = append(generalTable, i)
 	return i
 }
 
-// head gives prefixes, REX and opcode. byteReg tells that reg is a byte register, byteRM the same of r/m.
-func head(pfx, m, op byte, size int, reg uint8, rm RM, byteReg, byteRM bool) instr {
+// opcode is an opcode of map m.
+func opcode(m, op byte) instr {
 	i := instr{uint64(op), 8}
 	switch m {
 	case 1:
@@ -63,6 +74,16 @@ func head(pfx, m, op byte, size int, reg uint8, rm RM, byteReg, byteRM bool) ins
 		i.before(0x38)
 		i.before(0x0f)
 	}
+	return i
+}
+
+// head gives prefixes, REX and an opcode of map 0 or 1. byteReg tells that reg is a byte register, byteRM the same of r/m.
+func head(m, op byte, size int, reg uint8, rm RM, byteReg, byteRM bool) instr {
+	return opcode(m, op).prefixed(0, size, reg, rm, byteReg, byteRM)
+}
+
+// prefixed puts prefixes and REX before an opcode.
+func (i instr) prefixed(pfx byte, size int, reg uint8, rm RM, byteReg, byteRM bool) instr {
 	rex := reg >> 3 << 2
 	if k := rm.kind(); k != kindRIP {
 		rex |= rm.Num() >> 3
@@ -90,80 +111,64 @@ func head(pfx, m, op byte, size int, reg uint8, rm RM, byteReg, byteRM bool) ins
 	return i
 }
 
-func (a *Asm) gcheck(i *GInst, size int, f gform) {
-	ok := i.form == f
-	switch size {
-	case 1:
-		ok = ok && i.size&(g8|only8) != 0
-	case 2:
-		ok = ok && i.size&g16 != 0
-	case 4:
-		ok = ok && i.size&g32 != 0
-	case 8:
-		ok = ok && i.size&g64 != 0
-	}
-	if !ok {
-		a.fail("%s: wrong size %d or form", i.name, size)
-	}
-}
+// refuse records that an instruction has no such form or size.
+func (a *Asm) refuse(i *GInst, size int) { a.fail("%s: wrong size %d or form", i.name, size) }
 
-func (a *Asm) general(i *GInst, size int, reg uint8, rm RM, tail int, imm uint8) {
-	op := i.op
-	if size == 1 && i.size&g8 != 0 {
-		op--
+// general emits i, which must have form f.
+func (a *Asm) general(i *GInst, f gform, size int, reg uint8, rm RM, tail int, imm uint8) {
+	if i.form != f || i.sizes>>(size&15)&1 == 0 {
+		a.refuse(i, size)
 	}
+	code := i.code
 	b := size == 1
-	hs := size
-	if i.size&gnw != 0 {
-		hs = 4
+	if b && i.size&g8 != 0 {
+		code = opcode(i.m, i.op-1)
 	}
-	regIsOperand := i.form != gM && i.form != gMI8
-	a.modrm(head(i.pfx, i.m, op, hs, reg, rm, b && regIsOperand, b || i.size&src8 != 0), reg, rm, 0, tail, uint32(imm))
+	if i.size&gnw != 0 {
+		size = 4
+	}
+	regIsOperand := f != gM && f != gMI8
+	a.modrm(code.prefixed(i.pfx, size, reg, rm, b && regIsOperand, b || i.size&src8 != 0), reg, rm, 0, tail, uint32(imm))
 }
 
 // G emits a two-operand instruction with reg as destination and r/m as source.
 func (a *Asm) G(i *GInst, size int, reg Reg, rm RM) {
-	a.gcheck(i, size, gRM)
 	if a.List != nil {
 		a.noteGeneral(i, size, uint8(reg), rm, -1)
 	}
-	a.general(i, size, uint8(reg), rm, 0, 0)
+	a.general(i, gRM, size, uint8(reg), rm, 0, 0)
 }
 
 // GS emits a two-operand instruction with r/m as destination and reg as source.
 func (a *Asm) GS(i *GInst, size int, rm RM, reg Reg) {
-	a.gcheck(i, size, gMR)
 	if a.List != nil {
 		a.noteGeneral(i, size, uint8(reg), rm, -1)
 	}
-	a.general(i, size, uint8(reg), rm, 0, 0)
+	a.general(i, gMR, size, uint8(reg), rm, 0, 0)
 }
 
 // G1 emits an instruction whose only explicit operand is r/m.
 func (a *Asm) G1(i *GInst, size int, rm RM) {
-	a.gcheck(i, size, gM)
 	if a.List != nil {
 		a.noteGeneral(i, size, 0, rm, -1)
 	}
-	a.general(i, size, i.ext, rm, 0, 0)
+	a.general(i, gM, size, i.ext, rm, 0, 0)
 }
 
 // GI8 emits an instruction with r/m and an immediate byte (shifts, bit tests).
 func (a *Asm) GI8(i *GInst, size int, rm RM, imm uint8) {
-	a.gcheck(i, size, gMI8)
 	if a.List != nil {
 		a.noteGeneral(i, size, 0, rm, int(imm))
 	}
-	a.general(i, size, i.ext, rm, 1, imm)
+	a.general(i, gMI8, size, i.ext, rm, 1, imm)
 }
 
 // GSI8 emits shld or shrd: r/m, reg, immediate byte.
 func (a *Asm) GSI8(i *GInst, size int, rm RM, reg Reg, imm uint8) {
-	a.gcheck(i, size, gMRI8)
 	if a.List != nil {
 		a.noteGeneral(i, size, uint8(reg), rm, int(imm))
 	}
-	a.general(i, size, uint8(reg), rm, 1, imm)
+	a.general(i, gMRI8, size, uint8(reg), rm, 1, imm)
 }
 
 // Lock makes the next instruction atomic.
@@ -198,7 +203,7 @@ func (a *Asm) Alu(op Alu, size int, reg Reg, rm RM) {
 	if size == 1 {
 		c--
 	}
-	a.modrm(head(0, 0, c, size, uint8(reg), rm, size == 1, size == 1), uint8(reg), rm, 0, 0, 0)
+	a.modrm(head(0, c, size, uint8(reg), rm, size == 1, size == 1), uint8(reg), rm, 0, 0, 0)
 }
 
 // AluS emits r/m ← r/m op reg.
@@ -210,7 +215,7 @@ func (a *Asm) AluS(op Alu, size int, rm RM, reg Reg) {
 	if size == 1 {
 		c--
 	}
-	a.modrm(head(0, 0, c, size, uint8(reg), rm, size == 1, size == 1), uint8(reg), rm, 0, 0, 0)
+	a.modrm(head(0, c, size, uint8(reg), rm, size == 1, size == 1), uint8(reg), rm, 0, 0, 0)
 }
 
 // AluI emits r/m ← r/m op immediate; for 8 bytes the immediate is sign-extended from 32 bits.
@@ -220,13 +225,13 @@ func (a *Asm) AluI(op Alu, size int, rm RM, imm int32) {
 	}
 	switch {
 	case size == 1:
-		a.modrm(head(0, 0, 0x80, 1, uint8(op), rm, false, true), uint8(op), rm, 0, 1, uint32(imm))
+		a.modrm(head(0, 0x80, 1, uint8(op), rm, false, true), uint8(op), rm, 0, 1, uint32(imm))
 	case imm >= -128 && imm <= 127:
-		a.modrm(head(0, 0, 0x83, size, uint8(op), rm, false, false), uint8(op), rm, 0, 1, uint32(imm))
+		a.modrm(head(0, 0x83, size, uint8(op), rm, false, false), uint8(op), rm, 0, 1, uint32(imm))
 	case size == 2:
-		a.modrm(head(0, 0, 0x81, 2, uint8(op), rm, false, false), uint8(op), rm, 0, 2, uint32(imm))
+		a.modrm(head(0, 0x81, 2, uint8(op), rm, false, false), uint8(op), rm, 0, 2, uint32(imm))
 	default:
-		a.modrm(head(0, 0, 0x81, size, uint8(op), rm, false, false), uint8(op), rm, 0, 4, uint32(imm))
+		a.modrm(head(0, 0x81, size, uint8(op), rm, false, false), uint8(op), rm, 0, 4, uint32(imm))
 	}
 }
 
@@ -244,7 +249,7 @@ func (a *Asm) MovI(reg Reg, v uint64) {
 		a.i32(int32(v))
 	case int64(v) == int64(int32(v)):
 		rm := R(reg)
-		i := head(0, 0, 0xc7, 8, 0, rm, false, false)
+		i := head(0, 0xc7, 8, 0, rm, false, false)
 		a.modrm(i, 0, rm, 0, 4, uint32(v))
 	default:
 		a.Buf = append(a.Buf, 0x48|byte(reg)>>3, 0xb8|byte(reg)&7)
@@ -261,7 +266,7 @@ func (a *Asm) MovMI(size int, m RM, imm int32) {
 	if size == 1 {
 		op = 0xc6
 	}
-	a.modrm(head(0, 0, op, size, 0, m, false, size == 1), 0, m, 0, tail, uint32(imm))
+	a.modrm(head(0, op, size, 0, m, false, size == 1), 0, m, 0, tail, uint32(imm))
 }
 
 // IMulI emits reg ← r/m · immediate.
@@ -270,10 +275,10 @@ func (a *Asm) IMulI(size int, reg Reg, rm RM, imm int32) {
 		a.note("imul %s, %s, %d", gname(uint8(reg), size), grm(rm, size), imm)
 	}
 	if imm >= -128 && imm <= 127 {
-		a.modrm(head(0, 0, 0x6b, size, uint8(reg), rm, false, false), uint8(reg), rm, 0, 1, uint32(imm))
+		a.modrm(head(0, 0x6b, size, uint8(reg), rm, false, false), uint8(reg), rm, 0, 1, uint32(imm))
 		return
 	}
-	a.modrm(head(0, 0, 0x69, size, uint8(reg), rm, false, false), uint8(reg), rm, 0, 4, uint32(imm))
+	a.modrm(head(0, 0x69, size, uint8(reg), rm, false, false), uint8(reg), rm, 0, 4, uint32(imm))
 }
 
 // TestI emits flags ← r/m & immediate.
@@ -282,10 +287,10 @@ func (a *Asm) TestI(size int, rm RM, imm int32) {
 		a.note("test %s, %d", grm(rm, size), imm)
 	}
 	if size == 1 {
-		a.modrm(head(0, 0, 0xf6, 1, 0, rm, false, true), 0, rm, 0, 1, uint32(imm))
+		a.modrm(head(0, 0xf6, 1, 0, rm, false, true), 0, rm, 0, 1, uint32(imm))
 		return
 	}
-	a.modrm(head(0, 0, 0xf7, size, 0, rm, false, false), 0, rm, 0, 4, uint32(imm))
+	a.modrm(head(0, 0xf7, size, 0, rm, false, false), 0, rm, 0, 4, uint32(imm))
 }
 
 // Cmov emits reg ← r/m if the condition holds (4 or 8 bytes).
@@ -293,7 +298,7 @@ func (a *Asm) Cmov(cc CC, size int, reg Reg, rm RM) {
 	if a.List != nil {
 		a.note("cmov%s %s, %s", ccNames[cc], gname(uint8(reg), size), grm(rm, size))
 	}
-	a.modrm(head(0, 1, 0x40|byte(cc), size, uint8(reg), rm, false, false), uint8(reg), rm, 0, 0, 0)
+	a.modrm(head(1, 0x40|byte(cc), size, uint8(reg), rm, false, false), uint8(reg), rm, 0, 0, 0)
 }
 
 // Set emits a byte ← 1 if the condition holds, else 0.
@@ -301,7 +306,7 @@ func (a *Asm) Set(cc CC, rm RM) {
 	if a.List != nil {
 		a.note("set%s %s", ccNames[cc], grm(rm, 1))
 	}
-	a.modrm(head(0, 1, 0x90|byte(cc), 1, 0, rm, false, true), 0, rm, 0, 0, 0)
+	a.modrm(head(1, 0x90|byte(cc), 1, 0, rm, false, true), 0, rm, 0, 0, 0)
 }
 
 // Jcc jumps to a label if the condition holds. The displacement is always 32 bits: distances are small against the
@@ -334,7 +339,7 @@ func (a *Asm) JmpR(rm RM) {
 	if a.List != nil {
 		a.note("jmp %s", grm(rm, 8))
 	}
-	a.modrm(head(0, 0, 0xff, 4, 4, rm, false, false), 4, rm, 0, 0, 0)
+	a.modrm(head(0, 0xff, 4, 4, rm, false, false), 4, rm, 0, 0, 0)
 }
 
 // LeaL emits reg ← address of a label plus off.
@@ -390,7 +395,7 @@ func (a *Asm) Ldmxcsr(m RM) {
 	if a.List != nil {
 		a.note("ldmxcsr %s", memText(m, 4, ""))
 	}
-	a.modrm(head(0, 1, 0xae, 4, 2, m, false, false), 2, m, 0, 0, 0)
+	a.modrm(head(1, 0xae, 4, 2, m, false, false), 2, m, 0, 0, 0)
 }
 
 // Stmxcsr stores the floating-point control register.
@@ -398,5 +403,5 @@ func (a *Asm) Stmxcsr(m RM) {
 	if a.List != nil {
 		a.note("stmxcsr %s", memText(m, 4, ""))
 	}
-	a.modrm(head(0, 1, 0xae, 4, 3, m, false, false), 3, m, 0, 0, 0)
+	a.modrm(head(1, 0xae, 4, 3, m, false, false), 3, m, 0, 0, 0)
 }
