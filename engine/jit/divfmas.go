@@ -105,8 +105,7 @@ func (c *compiler) leaveForScaled(index int32, slow, done x86.Label, mxcsr uint3
 	a.MovMI(4, x86.M(rFrame, frameOp), index)
 	a.LeaL(x86.RAX, back, 0)
 	a.GS(x86.MOVS, 8, x86.M(rFrame, frameResume), x86.RAX)
-	a.MovI(x86.RAX, retScaled)
-	a.Ret()
+	c.ret(retScaled)
 	a.Bind(back)
 	if mxcsr != c.p.MXCSR {
 		a.Ldmxcsr(x86.ML(a.Const32(mxcsr), 0))
