@@ -1,8 +1,6 @@
 package jit
 
 import (
-	"math"
-
 	"github.com/pumice-gpu/pumice/engine/ir"
 	"github.com/pumice-gpu/pumice/engine/jit/x86"
 	"github.com/pumice-gpu/pumice/engine/lane"
@@ -278,8 +276,8 @@ func (x *matrix) fill(o *matOperand) {
 				a.E(x86.VCVTPS2PD, L, 1, 0, x86.V(1), noMod)
 				a.E(x86.VCVTPS2PD, L, 2, 0, x86.V(2), noMod)
 				if x.m.Scaled {
-					a.E(x86.VSCALEFPD, L, 1, 1, x86.V(6), noMod)
-					a.E(x86.VSCALEFPD, L, 2, 2, x86.V(7), noMod)
+					a.E(x86.VMULPD, L, 1, 1, x86.V(6), noMod)
+					a.E(x86.VMULPD, L, 2, 2, x86.V(7), noMod)
 				}
 				put(1, 0)
 				put(2, 64)
@@ -435,8 +433,8 @@ func (x *matrix) number(o *matOperand, e, q int) {
 	a.E(x86.VPORD, L, 1, 1, x86.V(0), noMod)
 }
 
-// scales puts the exponents of the scales of entry t, as f64, into zmm6 and zmm7: of each row and 32 elements of it there is one in the
-// register behind the elements. Where a scale is a NaN, the number in zmm1 becomes one.
+// scales puts the scales of entry t, powers of two as f64, into zmm6 and zmm7: of each row and 32 elements of it there is one in the register
+// behind the elements. Where a scale is a NaN, the number in zmm1 becomes one.
 func (x *matrix) scales(o *matOperand, t int32) {
 	c, a := x.c, &x.c.a
 	const L = x86.L512
@@ -448,11 +446,12 @@ func (x *matrix) scales(o *matOperand, t int32) {
 	c.word(0, o.arg, o.words, (row+o.n*(k/32))/16%c.strips)
 	a.EI(x86.VPSRLDI, L, 0, 0, x86.V(0), 8*sel, noMod)
 	a.E(x86.VPANDD, L, 0, 0, x.k32(0xff), noMod)
-	a.E(x86.VCVTDQ2PS, L, 3, 0, x86.V(0), noMod)
-	a.E(x86.VSUBPS, L, 3, 3, x.k32(math.Float32bits(127)), noMod)
 	a.EI(x86.VPCMPUD, L, 1, 0, x.k32(0xff), 0, noMod)
 	a.E(x86.VPBROADCASTD, L, 1, 0, x86.ML(a.Const32(0x7fc00000), 0), x86.Masked(1))
-	a.EI(x86.VEXTRACTI64X4, L, 3, 0, x86.V(4), 1, noMod)
-	a.E(x86.VCVTPS2PD, L, 6, 0, x86.V(3), noMod)
-	a.E(x86.VCVTPS2PD, L, 7, 0, x86.V(4), noMod)
+	a.E(x86.VPADDD, L, 0, 0, x.k32(1023-127), noMod)
+	a.EI(x86.VEXTRACTI64X4, L, 0, 0, x86.V(7), 1, noMod)
+	a.E(x86.VPMOVZXDQ, L, 6, 0, x86.V(0), noMod)
+	a.E(x86.VPMOVZXDQ, L, 7, 0, x86.V(7), noMod)
+	a.EI(x86.VPSLLQI, L, 0, 6, x86.V(6), 52, noMod)
+	a.EI(x86.VPSLLQI, L, 0, 7, x86.V(7), 52, noMod)
 }
