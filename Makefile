@@ -153,12 +153,13 @@ lint:
 fuzz-short:
 	scripts/fuzz-short $(FUZZTIME)
 
-## nightly        random programs on both engines for NIGHTLY of CPU time (12h), the references of instructions on compiled code, a
-##                million operations of shared virtual memory on each driver, then every fuzz target for five minutes,
+## nightly        random programs on both engines for NIGHTLY of CPU time (12h), all matrix instructions on other numbers, the references
+##                of instructions on compiled code, a million operations of shared virtual memory on each driver, then every fuzz target for five minutes,
 ##                then all examples at -O0 on the newer chips, and test-isa
 NIGHTLY ?= 12h
 nightly:
 	NIGHTLY_CPU=$(NIGHTLY) $(GO) test ./engine/jit -v -count 1 -timeout 0 -run '^TestNightly$$'
+	MATRIX_ROUNDS=6 MATRIX_SEED=$$(date +%s) $(GO) test ./engine/jit -count 1 -timeout 0 -run '^TestMatrixForms$$'
 	PUMICE_TEST_ENGINE=jit $(GO) test ./engine/lift -count 1
 	PUMICE_SVM_OPS=1000000 $(GO) test ./kernel/svmsim -count 1 -timeout 0 -run 'TestNoByteIsLost|TestEnginesAgree|TestNothingIsLostWhenThingsFail'
 	$(MAKE) svm-live

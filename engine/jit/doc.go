@@ -93,6 +93,11 @@
 // Code that meets f32 denormals is compiled a second time, in a form that multiplies without the host's assists (denormal.go); which of the
 // two runs is a matter of measured time (assist.go).
 //
+// # Matrix operations
+//
+// A and B are brought into tables in the frame and a row of D is made at a time (matrix.go), with the interpreter's bits. Rows whose
+// rounding f64 does not decide, or with numbers that the fast arithmetic has no place for, go another way.
+//
 // # Fuel
 //
 // Each block takes its guest instructions from wave.Header.Fuel; back-edges test it. Runs are cut into slices of limited
