@@ -2,15 +2,6 @@ package rt
 
 import "unsafe"
 
-// MXCSRDefault is the floating-point control Go code runs under: all exceptions masked, nearest even, denormals kept.
-const MXCSRDefault = 0x1f80
-
-// MXCSR bits.
-const (
-	MXCSRDAZ = 1 << 6
-	MXCSRFTZ = 1 << 15
-)
-
 // Denormals are the bits of Enter's result that tell that a denormal operand or an inexact denormal result occurred. Under a mxcsr that is not the
 // default they are 0.
 const Denormals = 0x12 << 32
