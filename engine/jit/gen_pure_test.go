@@ -103,7 +103,8 @@ func (g *gen) matrix() {
 	if m.B == 0 {
 		m.B = m.A
 	}
-	if r.IntN(4) == 0 && !m.WMMA && m.B == m.A && !m.XF32 && !m.F8F6F4 && !m.Sparse {
+	// Of another generation, but not formats that only one has.
+	if r.IntN(4) == 0 && !m.WMMA && m.B == m.A && !m.XF32 && !m.F8F6F4 && !m.Sparse && m.A != ir.FP8 && m.A != ir.BF8 {
 		m.Gen = uint8(1 + r.IntN(3))
 	}
 	if r.IntN(8) == 0 && !m.WMMA && !m.F8F6F4 {
