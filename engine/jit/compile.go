@@ -350,6 +350,7 @@ func (c *compiler) block(b *ir.Block) {
 				c.a.Bind(runUsual)
 			}
 		}
+		c.forgetKept(s.ops)
 		switch s.kind {
 		case segScalar:
 			c.scalarSegment(s.ops)

@@ -39,10 +39,14 @@ const (
 	frameBases   = 1600 // SH_MEM_BASES, and 1 above it when the wave has an environment to ask
 	frameArgs    = 1608 // what a routine is told: 8 quadwords
 	frameOrder   = 1672 // 1 when a wave of the crew has arrived at a barrier behind which the order of waves can show
+	frameTile    = 1676 // the number of the version of a region whose loads are kept before the frame (ldstile.go), or 0
 	frameLinks   = 1680 // table of links
 	frameAffine  = 1688 // memory of runs of affine addresses
 	frameAVX2    = 1728 // state of package avx2, where that is used; then values
 )
+
+// keptRoom is how many bytes there are before the frame for what all strips of the waves load from the LDS (ldstile.go).
+const keptRoom = 8192
 
 // Reasons in the low bits of RAX when code returns to Go.
 const (

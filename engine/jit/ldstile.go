@@ -2,6 +2,8 @@ package jit
 
 import (
 	"encoding/binary"
+	"slices"
+	"sync/atomic"
 
 	"github.com/pumice-gpu/pumice/engine/ir"
 	"github.com/pumice-gpu/pumice/engine/jit/x86"
@@ -164,43 +166,92 @@ func (c *compiler) tileLook(x *tile, regs [2]x86.Reg) {
 	a.X(x86.KMOVGW, x86.L128, uint8(regs[1]), 0, x86.KR(2))
 }
 
+// tileNumber is the last number of a version, see frameTile.
+var tileNumber atomic.Uint32
+
+// keptAddr is where the addresses of what is kept before the frame are.
+const keptAddr = -64
+
 // startTiles prepares the strips' loop: elements that all strips have are taken apart.
+//
+// What they have all waves of a work-group often have, that come here one after the other: so it is kept before the frame, with
+// the addresses, until the LDS is written or code is left, and the next wave with the same addresses finds it there. Code of other
+// functions that is reached meanwhile keeps to that, too.
 func (r *region) startTiles() {
+	c, a := r.c, &r.c.a
 	r.kept = nil
-	for i := range r.tiles {
-		if x := &r.tiles[i]; x.kind == tileSame {
-			for n := 1; n <= 4; n++ {
-				r.keepLoads(x, n)
-			}
+	i := slices.IndexFunc(r.tiles, func(x tile) bool { return x.kind == tileSame })
+	if i < 0 {
+		return
+	}
+	x := &r.tiles[i] // no version has two
+	size := int32(0)
+	for _, id := range r.ops {
+		if v := c.v(id); v.Op == ir.OpLoad && c.vals[v.Args[1]].comps[0] == x.comp {
+			size += 16 * int32(v.Width)
+		}
+	}
+	r.kept = map[ir.ID]int32{}
+	a.E(x86.VMOVDQU32, x86.L512, tileAddr, 0, c.at(x.comp, 0), noMod)
+	if size > keptRoom+keptAddr {
+		at := c.frameLines(size)
+		for n := 1; n <= 4; n++ {
+			at = r.keepLoads(x, n, at)
+		}
+		return
+	}
+	number := int32(tileNumber.Add(1))
+	fill, have := a.NewLabel(), a.NewLabel()
+	a.AluI(x86.CMP, 4, x86.M(rFrame, frameTile), number)
+	a.Jcc(x86.NE, fill)
+	a.EI(x86.VPCMPD, x86.L512, 1, tileAddr, x86.M(rFrame, keptAddr), 0, noMod)
+	a.X(x86.KORTESTW, x86.L128, 1, 0, x86.KR(1))
+	a.Jcc(x86.B, have)
+	a.Bind(fill)
+	at := int32(-keptRoom)
+	for n := 1; n <= 4; n++ {
+		at = r.keepLoads(x, n, at)
+	}
+	a.E(x86.VMOVDQU32S, x86.L512, tileAddr, 0, x86.M(rFrame, keptAddr), noMod)
+	a.MovMI(4, x86.M(rFrame, frameTile), number)
+	a.Bind(have)
+}
+
+// forgetKept emits, before operations that write the LDS, that nothing of it is kept any more.
+func (c *compiler) forgetKept(ops []ir.ID) {
+	for _, id := range ops {
+		v := c.v(id)
+		if (v.Op == ir.OpStore || v.Op == ir.OpAtomic) && (v.Space == ir.LDS || v.Space == ir.Flat) {
+			c.a.MovMI(4, x86.M(rFrame, frameTile), 0)
+			return
 		}
 	}
 }
 
-// keepLoads loads what x's loads of n dwords give, and puts it into the frame. It is a loop, since straight code that runs once costs more to
-// fetch than it does to run. Nothing is in registers yet.
-func (r *region) keepLoads(x *tile, n int) {
+// tileAddr holds the addresses of the first strip while loads are kept.
+const tileAddr = 9
+
+// keepLoads loads what x's loads of n dwords give, and puts it into the frame from at on; it gives the end. It is a loop, since straight
+// code that runs once costs more to fetch than it does to run. Nothing else is in registers yet.
+func (r *region) keepLoads(x *tile, n int, at int32) int32 {
 	c, a := r.c, &r.c.a
 	const L = x86.L512
 	const count, dst, table, lds = x86.RCX, x86.R8, x86.R9, x86.RDX
 	var imms []byte
-	at := (c.frame + 63) &^ 63
+	end := at
 	for _, id := range r.ops {
 		v := c.v(id)
-		if v.Op != ir.OpLoad || int(v.Width) != 4*n || c.vals[v.Args[1]].comps[0] != x.comp {
-			continue
+		if v.Op == ir.OpLoad && int(v.Width) == 4*n && c.vals[v.Args[1]].comps[0] == x.comp {
+			r.kept[id] = end
+			imms = binary.LittleEndian.AppendUint32(imms, uint32(v.Imm))
+			end += 64 * int32(n)
 		}
-		if r.kept == nil {
-			r.kept = map[ir.ID]int32{}
-		}
-		r.kept[id] = at + int32(len(imms)*16*n)
-		imms = binary.LittleEndian.AppendUint32(imms, uint32(v.Imm))
 	}
 	if len(imms) == 0 {
-		return
+		return end
 	}
-	c.frame = at + int32(len(imms)*16*n)
 	d := []x86.Vec{0, 1, 2, 3}[:n]
-	const addr, t = 9, 4
+	const addr, t = tileAddr, 4
 	loop := func(load func()) {
 		top := a.NewLabel()
 		a.Alu(x86.XOR, 4, count, x86.R(count))
@@ -218,7 +269,6 @@ func (r *region) keepLoads(x *tile, n int) {
 	}
 	apart, done := a.NewLabel(), a.NewLabel()
 	a.LeaL(table, a.Const(imms, 4), 0)
-	a.E(x86.VMOVDQU32, L, addr, 0, c.at(x.comp, 0), noMod)
 	a.E(x86.VPBROADCASTD, L, t, 0, x86.V(addr), noMod)
 	a.E(x86.VPADDD, L, t, t, r.table(tabStride[4*n]), noMod)
 	a.EI(x86.VPCMPD, L, 1, t, x86.V(addr), 0, noMod)
@@ -252,6 +302,7 @@ func (r *region) keepLoads(x *tile, n int) {
 		})
 		a.Jmp(done)
 	})
+	return end
 }
 
 // pick4 loads the sixteen bytes that each lane has at an address of tmpAddr, from lds on, and takes their dwords apart into z0 to z3. It uses RAX and z4

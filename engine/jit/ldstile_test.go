@@ -3,11 +3,15 @@
 package jit
 
 import (
+	"bytes"
 	"math/rand/v2"
 	"testing"
 
+	"github.com/pumice-gpu/pumice/engine/code"
+	"github.com/pumice-gpu/pumice/engine/interp"
 	"github.com/pumice-gpu/pumice/engine/ir"
 	"github.com/pumice-gpu/pumice/engine/isa"
+	"github.com/pumice-gpu/pumice/engine/lift"
 )
 
 // tileLoadsFunc is a random function with many loads of one or two addresses, which are often such as a region has a version for: one for
@@ -144,5 +148,98 @@ func testTileVersions(t *testing.T) {
 	}
 	if !hostAVX2 && with < n/2 {
 		t.Errorf("only %d of %d functions have versions for tiles", with, n)
+	}
+}
+
+// crewTileFunc is a loop in which each wave of a work-group writes its part of the LDS, and behind a barrier reads a tile at addresses that all
+// strips have, and often all waves: what one wave kept serves the next, until the LDS is written again. s20 counts, s21 is the wave's part.
+func crewTileFunc(seed uint64) *ir.Func {
+	r := rand.New(rand.NewPCG(seed, 45))
+	f := &ir.Func{PC: 0x10000, Lanes: []int{32, 64}[r.IntN(2)]}
+	for i := range 4 {
+		f.Blocks = append(f.Blocks, &ir.Block{Index: i, PC: uint32(i * 1024), Insts: 1 + r.IntN(8)})
+	}
+	g := &gen{r: r, f: f, nv: 12}
+	start := func(i int) { g.b, g.by = f.Blocks[i], map[ir.Type][]ir.ID{} }
+	one := func(op ir.Op, t ir.Type, args ...ir.ID) ir.ID { return g.add(ir.Value{Op: op, Type: t, Args: args}) }
+	k := func(x int) ir.ID { return g.c(ir.S32, uint64(uint32(x))) }
+	part := func() ir.ID { return g.add(ir.Value{Op: ir.OpSGet, Type: ir.S32, Imm: 21}) }
+	get := func(n int) ir.ID { return g.add(ir.Value{Op: ir.OpVGet, Type: ir.V32, Imm: uint64(n)}) }
+	exec := func() ir.ID { return g.add(ir.Value{Op: ir.OpMGet, Type: ir.M, Imm: isa.SRegEXECLo}) }
+	lane := func() ir.ID { return g.add(ir.Value{Op: ir.OpLaneID, Type: ir.V32}) }
+	write := func(at int) {
+		a := one(ir.OpAdd, ir.V32, one(ir.OpMul, ir.V32, lane(), k(4)), part())
+		g.add(ir.Value{Op: ir.OpStore, Width: 4, Space: ir.LDS, Imm: uint64(at), Args: []ir.ID{ir.NoID, a, exec(), get(2 + r.IntN(4))}})
+	}
+	w := []int{8, 12, 16, 16}[r.IntN(4)]
+	tile := func() {
+		m, at := exec(), get(0)
+		for i := range 4 + r.IntN(3) {
+			id := g.add(ir.Value{Op: ir.OpLoad, Type: ir.T, N: uint8(w / 4), Width: uint8(w), Space: ir.LDS, Imm: uint64(4 * r.IntN(100)), Args: []ir.ID{ir.NoID, at, m}})
+			for j := range w / 4 {
+				x := g.add(ir.Value{Op: ir.OpElem, Type: ir.V32, Imm: uint64(j), Args: []ir.ID{id}})
+				n := 2 + (i+j)%8
+				g.add(ir.Value{Op: ir.OpVSet, Imm: uint64(n), Args: []ir.ID{one(ir.OpAdd, ir.V32, get(n), x), m}})
+			}
+		}
+	}
+	start(0)
+	x := one(ir.OpMul, ir.V32, one(ir.OpAnd, ir.V32, lane(), k(15)), k([]int{w, w, 32}[r.IntN(3)]))
+	if r.IntN(3) == 0 { // waves have addresses of their own
+		x = one(ir.OpAdd, ir.V32, x, part())
+	}
+	g.add(ir.Value{Op: ir.OpVSet, Args: []ir.ID{x, exec()}})
+	write(0)
+	f.Blocks[0].Term = ir.Term{Kind: ir.TermExit, Exit: ir.ExitBarrier, Next: 1024, Cond: ir.NoID}
+	start(1)
+	tile()
+	if r.IntN(2) == 0 { // where nobody reads
+		write(2048)
+		tile()
+	}
+	f.Blocks[1].Term = ir.Term{Kind: ir.TermExit, Exit: ir.ExitBarrier, Next: 2048, Cond: ir.NoID}
+	start(2)
+	n := one(ir.OpSub, ir.S32, g.add(ir.Value{Op: ir.OpSGet, Type: ir.S32, Imm: 20}), k(1))
+	g.add(ir.Value{Op: ir.OpSSet, Imm: 20, Args: []ir.ID{n}})
+	more := g.add(ir.Value{Op: ir.OpICmp, Type: ir.S1, Pred: ir.SGT, Args: []ir.ID{n, k(0)}})
+	f.Blocks[2].Term = ir.Term{Kind: ir.TermBranch, Cond: more, Then: 0, Else: 3}
+	start(3)
+	f.Blocks[3].Term = ir.Term{Kind: ir.TermExit, Exit: ir.ExitEndPgm, Next: 4, Cond: ir.NoID}
+	return f
+}
+
+// TestCrewTiles runs work-groups whose waves read one tile on both engines.
+func TestCrewTiles(t *testing.T) { onEach(t, testCrewTiles) }
+
+func testCrewTiles(t *testing.T) {
+	together := 0
+	for seed := range fewer(150) {
+		f := crewTileFunc(seed)
+		if err := ir.Verify(f); err != nil {
+			t.Fatalf("seed %d: bad test: %v", seed, err)
+		}
+		lifter := func(lift.Source, *isa.Target, uint64, uint32, int) (*ir.Func, error) { return f, nil }
+		j, err := NewWith(code.New(lifter))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, wantExits, _ := crewRun(t, interp.NewWith(code.New(lifter)), seed, f)
+		if p, err := CompileWith(f, Options{AVX2: hostAVX2}); err != nil || p.tiled == 0 && !hostAVX2 {
+			t.Fatalf("seed %d: no version for tiles (%v)", seed, err)
+		}
+		got, exits, n := crewRun(t, j, seed, f)
+		j.mem.Close()
+		together += n
+		if exits != wantExits {
+			t.Fatalf("seed %d: %s, want %s", seed, exits, wantExits)
+		}
+		for i := range want {
+			if !bytes.Equal(got[i], want[i]) {
+				t.Fatalf("seed %d: state %d differs\n%s", seed, i, f)
+			}
+		}
+	}
+	if together == 0 {
+		t.Error("no waves ran together")
 	}
 }

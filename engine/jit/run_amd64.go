@@ -33,6 +33,7 @@ func install(m *rt.CodeMemory, p *Program) (*installed, error) {
 // machine is what one thread needs to run compiled code.
 type machine struct {
 	frame     []byte
+	room      []byte // the frame with what is before it
 	tlb       *mem.TLB
 	affine    []byte // of runs of affine addresses
 	slow      slowPath
@@ -74,15 +75,16 @@ func (m *machine) needFrame(n int) error {
 		}
 		m.affine = b
 	}
-	b, err := rt.Memory(n + n/2)
+	room, err := rt.Memory(keptRoom + n + n/2)
 	if err != nil {
 		return err
 	}
-	*(*unsafe.Pointer)(unsafe.Pointer(&b[frameAffine])) = unsafe.Pointer(&m.affine[0])
 	if m.frame != nil {
-		rt.Free(m.frame)
+		rt.Free(m.room)
 	}
-	m.frame, m.space = b, nil
+	b := room[keptRoom:]
+	*(*unsafe.Pointer)(unsafe.Pointer(&b[frameAffine])) = unsafe.Pointer(&m.affine[0])
+	m.frame, m.room, m.space = b, room, nil
 	if m.sampler != nil {
 		if err := m.sampler.share(m.page, unsafe.Pointer(&b[0])); err != nil {
 			return fmt.Errorf("jit: the sampler's page: %w", err)
@@ -99,8 +101,8 @@ func (m *machine) needFrame(n int) error {
 
 func (m *machine) close() {
 	if m.frame != nil {
-		rt.Free(m.frame)
-		m.frame = nil
+		rt.Free(m.room)
+		m.frame, m.room = nil, nil
 	}
 	if m.affine != nil {
 		rt.Free(m.affine)
@@ -237,6 +239,7 @@ func aperture(base uint64) uint64 {
 
 // enter calls code of p.
 func (m *machine) enter(p *installed, at uintptr, state, frame unsafe.Pointer) uint32 {
+	*(*uint32)(unsafe.Add(frame, frameTile)) = 0
 	why := rt.Enter(at, state, frame, 0, p.MXCSR)
 	if why&rt.Denormals != 0 {
 		m.denormals = true
