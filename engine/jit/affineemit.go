@@ -433,16 +433,30 @@ func (e *affineCode) host(x *aload, start, usual x86.Label) int32 {
 	return host
 }
 
+// affineNear is how large a window may be whose tiles are not asked for ahead: most of a core's second cache.
+const affineNear = 3 << 19
+
 // load loads the strips.
 func (e *affineCode) load(x *aload, host int32) {
 	const L = x86.L512
 	c, a := e.c, &e.c.a
 	w := int32(c.f.V(x.id).Width)
-	crew := c.inCrewLoop()
 	switch {
-	case crew:
+	case c.inCrewLoop():
+		// What fits into the second cache is there, and the first one has enough to hold.
+		win := x86.M(x86.RDX, mem.WindowsOffset+int32(c.p.slots[x.id].window)*mem.WindowSize)
+		near := a.NewLabel()
+		a.AluI(x86.CMP, 8, win.Add(winSize), affineNear)
+		a.Jcc(x86.BE, near)
 		a.G(x86.MOV, 8, x86.R8, x86.M(rFrame, host))
 		(&access{c: c}).step()
+		for q := range c.strips {
+			a.G(x86.MOV, 8, x86.R8, x86.M(rFrame, host+int32(16*q)))
+			for i := int32(0); i < 16*w; i += 64 {
+				a.G1(x86.PREFETCHT0, 4, x86.MX(x86.R8, x86.RBX, 1, i))
+			}
+		}
+		a.Bind(near)
 	case c.inLoop():
 		a.G(x86.MOV, 8, x86.R8, x86.M(rFrame, host))
 		done := (&access{c: c}).farStep()
@@ -456,9 +470,6 @@ func (e *affineCode) load(x *aload, host int32) {
 	}
 	for q := range c.strips {
 		a.G(x86.MOV, 8, x86.R8, x86.M(rFrame, host+int32(16*q)))
-		for i := int32(0); i < 16*w && crew; i += 64 {
-			a.G1(x86.PREFETCHT0, 4, x86.MX(x86.R8, x86.RBX, 1, i))
-		}
 		for i := range uint8(w / 4) {
 			a.E(x86.VMOVDQU32, L, i, 0, x86.M(x86.R8, 64*int32(i)), noMod)
 		}
