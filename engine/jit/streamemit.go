@@ -74,7 +74,8 @@ func (c *compiler) compileStream(f *ir.Func, x []int, group int, whole bool, o O
 			return nil, err
 		}
 	}
-	// A wave for which a fork goes the other way just ends, if that way has no access: and no fork, for then it is one way of several, and no guard, for nobody looks at that.
+	// A wave for which a fork goes the other way just ends, if that way has no access: and no fork, for then it is one way of several,
+	// and no guard, for nobody looks at that.
 	quiet := make([]bool, len(s.forks))
 	for i := range quiet {
 		other := make([]bool, i+1)
@@ -151,6 +152,12 @@ func (s *stream) prune() {
 	s.vecs = slices.DeleteFunc(s.vecs, func(id ir.ID) bool { return !slices.Contains(c.code, id) })
 	for l := levelWave; l >= 0; l-- {
 		s.lists[l] = keep(slices.Clone(s.lists[l]))
+	}
+	// What is read for a high half that nobody asks for may not even be set.
+	for n, x := range s.items {
+		if !used[x.id] {
+			delete(s.items, n)
+		}
 	}
 }
 

@@ -100,8 +100,15 @@ func (s *stream) eval(id ir.ID, v *ir.Value) *sval {
 		}
 		return s.general(id, v)
 	case ir.OpLo, ir.OpHi:
-		if x := arg(0); v.Op == ir.OpLo && x.kind == kLazy && x.low != nil {
-			return x.low
+		if x := arg(0); x.kind == kLazy && x.low != nil {
+			if v.Op == ir.OpLo {
+				return x.low
+			}
+			return &sval{kind: kLazy, lazy: func() *sval {
+				y := s.general(id, v)
+				y.of, y.hi = x, true
+				return y
+			}}
 		}
 		x := s.force(arg(0))
 		var y *sval
