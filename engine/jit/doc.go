@@ -49,6 +49,13 @@
 // the end. What does not change in the loop is worked out when the wave comes into it. As with streams, nothing is written before all guards have
 // held, and the usual form stands behind.
 //
+// # Tiles in the LDS
+//
+// Kernels that work on tiles read columns at one address for sixteen lanes, and rows at addresses that all strips have. A region with many such loads
+// has versions for that (ldstile.go), chosen by one look at the addresses; its loads are memory operands of what uses them. Rows that must be taken apart are so
+// once for all strips, and for the waves of a work-group that come there before the LDS is written again. Stores of dwords are the whole
+// wave's, in rows, in columns, or scattered (ldscolumn.go).
+//
 // # Streams
 //
 // A kernel whose waves run straight to their end has a second form, which runs the waves of many work-groups by one call
