@@ -73,7 +73,7 @@ func (c *compiler) batchLoops(s *stream, st *Stream, ops []ir.ID, bail, done x86
 		}
 	}
 	turns := int32(1) // waves of one pass
-	for turns < maxTurns && int32(st.group)%(2*turns) == 0 && 2*int(turns)*len(ops) <= maxTurnOps {
+	for len(s.moving) == 0 && turns < maxTurns && int32(st.group)%(2*turns) == 0 && 2*int(turns)*len(ops) <= maxTurnOps {
 		turns *= 2
 	}
 	a.G(x86.MOV, 4, x86.R11, x86.M(rFrame, int32(st.area)+streamGroups))
@@ -132,8 +132,18 @@ func (c *compiler) batchLoop(s *stream, ops []ir.ID, turns int32) {
 			a.AluI(x86.ADD, 8, c.memOf(c.vals[x.host].comps[0]), n)
 		}
 	}
+	c.moveBases(s)
 	a.AluI(x86.SUB, 4, x86.R(x86.R11), 1)
 	a.Jcc(x86.NE, top)
+}
+
+// moveBases makes the moving scalars those of the next wave.
+func (c *compiler) moveBases(s *stream) {
+	for _, m := range s.moving {
+		if comps := c.vals[m.id].comps; len(comps) > 0 {
+			c.a.AluI(x86.ADD, 4, c.memOf(comps[0]), m.more)
+		}
+	}
 }
 
 // pairs are the stores, each with every other access: of two stores the first.

@@ -38,6 +38,7 @@ type stream struct {
 	forks  []fork
 	guards int // that there are
 	access []streamAccess
+	moving []movingBase
 	held   map[ir.ID]bool // what guards say already
 	last   ir.ID          // work-groups of the unit but one, or 0
 	insts  int
@@ -81,6 +82,12 @@ type streamAccess struct {
 	width int32
 	base  x86.Reg // register that holds the host address in the vector part, or 0
 	write bool
+}
+
+// movingBase is a scalar of the vector part that is more for each wave of a unit: lane 0 of an index that is data.
+type movingBase struct {
+	id   ir.ID // S32
+	more int32
 }
 
 type skind uint8
@@ -145,6 +152,7 @@ func (s *stream) evaluate(f *ir.Func, decs []bool) (err error) {
 	c := s.c
 	s.env, s.s, s.v = map[ir.ID]*sval{}, map[uint64]half{}, map[uint64]*sval{}
 	s.decs, s.forks, s.access, s.vecs, s.insts, s.guards = decs, nil, nil, nil, 0, 0
+	s.moving = nil
 	s.known, s.same, s.held, s.last = map[ir.ID]bool{}, map[scalarKey]ir.ID{}, map[ir.ID]bool{}, 0
 	s.level, s.consts, s.items = map[ir.ID]uint8{}, map[constant]ir.ID{}, map[uint64]*sval{}
 	s.lists = [3][]ir.ID{}

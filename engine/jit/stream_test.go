@@ -52,9 +52,8 @@ const (
 )
 
 // streamFunc makes a random kernel of the kind that has a stream form: indexes from work-group and work-item ids, checks against a
-// bound, loads, arithmetic, stores. Most often work-groups of the given number of waves go on from each other. In units of several waves
-// indexes are rarely data, for which there is no form. s10 is to hold n.
-func streamFunc(r *rand.Rand, waves int, several bool) (f *ir.Func, n uint64) {
+// bound, loads, arithmetic, stores. Most often work-groups of the given number of waves go on from each other. s10 is to hold n.
+func streamFunc(r *rand.Rand, waves int) (f *ir.Func, n uint64) {
 	f = &ir.Func{PC: 0x20000 + uint64(r.IntN(64))<<8, Lanes: []int{32, 64}[r.IntN(2)]}
 	g := &gen{r: r, f: f, nv: 12}
 	for i := range 3 {
@@ -164,9 +163,6 @@ func streamFunc(r *rand.Rand, waves int, several bool) (f *ir.Func, n uint64) {
 	var data, wide []ir.ID
 	datum := func() ir.ID {
 		if len(data) == 0 || r.IntN(8) == 0 {
-			if several && r.IntN(8) > 0 {
-				return g.c(ir.V32, g.bits())
-			}
 			return []ir.ID{i32, g.c(ir.V32, g.bits()), imm(ir.OpSGet, ir.S32, 9)}[r.IntN(3)]
 		}
 		return data[r.IntN(len(data))]
@@ -316,7 +312,7 @@ func streamSeed(t *testing.T, seed uint64) (batched, all int) {
 	case 1, 2:
 		unit, whole = waves, true
 	}
-	f, size := streamFunc(r, waves, unit > 0)
+	f, size := streamFunc(r, waves)
 	if err := ir.Verify(f); err != nil {
 		t.Fatalf("seed %d: bad test: %v", seed, err)
 	}

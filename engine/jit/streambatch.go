@@ -133,6 +133,21 @@ func (s *stream) bounded(op ir.Op, x, y *sval) *sval {
 	return y
 }
 
+// moves is lane 0 of a 32-bit x in the first wave of the unit, a scalar of its own that goes on from wave to wave.
+func (s *stream) moves(x *sval) ir.ID {
+	if row := uint64(x.step * s.lanes); s.whole() {
+		k, ok := s.c.isConst(x.by)
+		if x.by == 0 || ok && uint32(k) != uint32(row) {
+			refuse("another vector in each work-group")
+		} else if !ok {
+			s.must(s.cmp(ir.EQ, x.by, s.konst(ir.S64, row)))
+		}
+	}
+	id := s.put(ir.Value{Op: ir.OpAdd, Type: ir.S32, Args: []ir.ID{x.id, s.konst(ir.S32, 0)}})
+	s.moving = append(s.moving, movingBase{id, int32(x.step) * int32(s.c.lanes)})
+	return id
+}
+
 // allBytes is the size of what all work-groups access by a at addr.
 func (s *stream) allBytes(addr *sval, a *streamAccess) ir.ID {
 	if a.step == 0 {

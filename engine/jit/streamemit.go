@@ -217,7 +217,7 @@ func (c *compiler) emitStream(s *stream, group int) {
 	}
 	at := func(off int32) x86.RM { return x86.M(rFrame, area+off) }
 	turns := int32(1) // waves of one pass through the vector part
-	for group > 0 && turns < maxTurns && int32(group)%(2*turns) == 0 && 2*int(turns)*len(s.vecs) <= maxTurnOps {
+	for group > 0 && len(s.moving) == 0 && turns < maxTurns && int32(group)%(2*turns) == 0 && 2*int(turns)*len(s.vecs) <= maxTurnOps {
 		turns *= 2
 	}
 	first, top, next, bail := a.NewLabel(), a.NewLabel(), a.NewLabel(), a.NewLabel()
@@ -250,6 +250,7 @@ func (c *compiler) emitStream(s *stream, group int) {
 				a.AluI(x86.ADD, 8, c.memOf(c.vals[x.host].comps[0]), int32(x.step)*int32(c.lanes)*turns)
 			}
 		}
+		c.moveBases(s)
 	} else {
 		a.Bind(next)
 	}

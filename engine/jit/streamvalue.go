@@ -224,11 +224,12 @@ func (s *stream) vector(x *sval) ir.ID {
 		if x.wide {
 			refuse("a 64-bit affine value as a vector")
 		}
-		if s.unit != levelWave {
-			refuse("another vector in each wave")
-		}
 		if x.vec == 0 {
 			c := s.c
+			first := x.id
+			if s.unit != levelWave {
+				first = s.moves(x)
+			}
 			lane := c.add(ir.Value{Op: ir.OpLaneID, Type: ir.V32})
 			c.code = append(c.code, lane)
 			if x.step != 1 {
@@ -236,7 +237,7 @@ func (s *stream) vector(x *sval) ir.ID {
 				s.emit(m, classVector)
 				lane = m
 			}
-			x.vec = c.add(ir.Value{Op: ir.OpAdd, Type: ir.V32, Args: []ir.ID{lane, x.id}})
+			x.vec = c.add(ir.Value{Op: ir.OpAdd, Type: ir.V32, Args: []ir.ID{lane, first}})
 			s.emit(x.vec, classVector)
 		}
 		return x.vec
