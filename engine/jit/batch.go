@@ -14,7 +14,6 @@ import (
 	"github.com/pumice-gpu/pumice/engine/code"
 	"github.com/pumice-gpu/pumice/engine/ir"
 	"github.com/pumice-gpu/pumice/engine/isa"
-	"github.com/pumice-gpu/pumice/engine/mem"
 )
 
 // streamed is the stream form of a function, attached to its code.
@@ -227,12 +226,16 @@ func consecutive(b *engine.Batch, lanes int) bool {
 	return true
 }
 
-// items tells whether the work-item ids are what the form takes them for: v0 goes up by one from lane to lane, v1 and v2 are the same in all.
+// items tells whether the work-item ids are what the form takes them for: v0 goes up by one from lane to lane, v1 and v2 are the same in all. One that
+// is no id is read too, where a compiler wants half of a result only; it is zero then.
 func items(s *Stream, b *engine.Batch) bool {
 	for _, n := range s.items {
 		step := uint32(0)
 		if n == 0 {
 			step = 1
+		}
+		if int(n) >= len(b.Items) && n > 0 {
+			continue
 		}
 		if int(n) >= len(b.Items) || b.Items[n].Step != step {
 			return false
@@ -256,7 +259,12 @@ func (m *machine) stream(b *engine.Batch, p *installed, groups int) int {
 	}
 	u32 := func(off int) *uint32 { return (*uint32)(unsafe.Add(frame, p.area+off)) }
 	for _, n := range p.items {
-		copy(unsafe.Slice(u32(streamIDs+int(n)*4*maxGroupWaves), b.Waves), b.Items[n].First)
+		first := unsafe.Slice(u32(streamIDs+int(n)*4*maxGroupWaves), b.Waves)
+		if int(n) < len(b.Items) {
+			copy(first, b.Items[n].First)
+		} else {
+			clear(first)
+		}
 	}
 	*u32(streamWave), *u32(streamWaves), *u32(streamGroup), *u32(streamGroups) = 0, uint32(b.Waves), 0, uint32(groups)
 	*u32(streamFar) = uint32(b2i(p.bytes > 0 && max(b.Total, uint64(groups)) > uint64(farBytes/p.bytes)))
@@ -272,12 +280,6 @@ func (m *machine) stream(b *engine.Batch, p *installed, groups int) int {
 		}
 		if again++; i == 0 || again > 2*len(p.spans)+8 {
 			return at
-		}
-		if i == streamScalar {
-			if _, _, f := m.tlb.Lookup(va, mem.Read); f != nil {
-				return at
-			}
-			continue
 		}
 		s := &p.spans[i-1]
 		if !m.tlb.Span(s.index, va, s.n+s.more*uint64(groups-1), s.acc) {

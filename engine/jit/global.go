@@ -75,6 +75,12 @@ func (c *compiler) sloadAt(id ir.ID, v *ir.Value, slow x86.Label) {
 	a.G(x86.MOV, 8, x86.RDX, x86.M(rState, offTLB))
 	c.probe(x86.RCX, x86.R9, x86.RDX, tlbR, slow)
 	a.Alu(x86.ADD, 8, x86.R8, x86.R(x86.R9))
+	c.sloadFrom(id, v)
+}
+
+// sloadFrom is the scalar load at host address R8.
+func (c *compiler) sloadFrom(id ir.ID, v *ir.Value) {
+	a := &c.a
 	off := int32(0)
 	for i, k := range c.vals[id].comps {
 		size := c.gsize(k)

@@ -35,12 +35,9 @@ const (
 	streamSize   = streamIDs + 3*4*maxGroupWaves
 )
 
-// retBail is the reason of a wave that does not fit: frameOp is 1 + the access whose Range does not know it, streamScalar for a scalar load
-// that the TLB does not know, or 0.
-const (
-	retBail      = 3
-	streamScalar = 1 << 20
-)
+// retBail is the reason of a wave that does not fit: frameOp is 1 + the access whose Range does not know it, those of scalar loads behind the
+// others, or 0.
+const retBail = 3
 
 // compileStream makes the stream form of f for dispatches whose work-group id is in the registers x. If group is not 0, work-groups have so
 // many waves whose work-item ids go on from each other: guards and addresses are then those of a whole work-group; or of all work-groups of
@@ -301,7 +298,7 @@ func (c *compiler) streamOp(id ir.ID, st *Stream, bail, next x86.Label) {
 	case opHost:
 		c.streamHost(id, v, st)
 	case ir.OpSLoad:
-		c.streamSLoad(id, v, int32(st.area))
+		c.streamSLoad(id, v, st)
 	}
 }
 
@@ -351,8 +348,8 @@ func (c *compiler) streamHost(id ir.ID, v *ir.Value, st *Stream) {
 	})
 }
 
-// streamSLoad is a scalar load whose page the TLB knows.
-func (c *compiler) streamSLoad(id ir.ID, v *ir.Value, area int32) {
+// streamSLoad is a scalar load that its Range knows.
+func (c *compiler) streamSLoad(id ir.ID, v *ir.Value, st *Stream) {
 	a := &c.a
 	out := a.NewLabel()
 	c.gin(x86.R8, v.Args[0])
@@ -363,10 +360,17 @@ func (c *compiler) streamSLoad(id ir.ID, v *ir.Value, area int32) {
 	if n := int32(v.Imm); n != 0 {
 		a.AluI(x86.ADD, 8, x86.R(x86.R8), n)
 	}
-	c.sloadAt(id, v, out)
+	a.AluI(x86.AND, 8, x86.R(x86.R8), -4)
+	// A Range of its own, for two pages may have one entry of the TLB: the form, which begins anew when one is not known, would never end.
+	p := c.newSpan(len(st.spans), int32(v.Width), false)
+	st.spans = append(st.spans, p)
+	i := int32(len(st.spans))
+	a.G(x86.MOV, 8, x86.RDX, x86.M(rState, offTLB))
+	c.rangeHost(&p, immediate(int32(v.Width)), out)
+	c.sloadFrom(id, v)
 	c.tails = append(c.tails, func() {
 		a.Bind(out)
-		c.streamAsk(area, streamScalar)
+		c.streamAsk(int32(st.area), i)
 	})
 }
 

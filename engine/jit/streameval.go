@@ -60,7 +60,8 @@ func (s *stream) eval(id ir.ID, v *ir.Value) *sval {
 			return x
 		}
 		if v.Imm > 2 {
-			return &sval{kind: kLazy, lazy: func() *sval { refuse("v%d is not set", v.Imm); return nil }}
+			// Nothing has been written to it: a wave begins with zero there, or with what another left.
+			return s.num32(0)
 		}
 		x := &sval{kind: kAffine, id: s.put(ir.Value{Op: opID, Type: ir.S32, Imm: v.Imm}), step: 1, max: 1<<30 + 1<<12}
 		if v.Imm > 0 {

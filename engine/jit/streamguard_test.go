@@ -4,7 +4,9 @@ package jit
 
 import (
 	"encoding/binary"
+	"fmt"
 	"testing"
+	"unsafe"
 
 	"github.com/pumice-gpu/pumice/engine"
 	"github.com/pumice-gpu/pumice/engine/ir"
@@ -276,4 +278,56 @@ b0 @0 insts=5:
 			t.Errorf("units of %d waves, all %v: %v", c.group, c.whole, err)
 		}
 	}
+}
+
+// farSpace has page 5 of a streamSpace at another address too.
+type farSpace struct {
+	*streamSpace
+	far uint64
+}
+
+func (s *farSpace) Translate(va uint64, a mem.Access) (unsafe.Pointer, uint64, mem.Access, *mem.Fault) {
+	if va>>mem.PageShift != s.far>>mem.PageShift {
+		return s.streamSpace.Translate(va, a)
+	}
+	p, _, rights, f := s.streamSpace.Translate(s.va+5*mem.PageSize+va-s.far, a)
+	return p, mem.PageSize - va&(mem.PageSize-1), rights, f
+}
+
+// Two scalar loads whose pages have one entry of the TLB.
+func TestStreamScalarPages(t *testing.T) {
+	onEach(t, func(t *testing.T) {
+		g := newGuardRig(t)
+		const page = mem.PageSize
+		entry := func(va uint64) uint64 { p := va >> mem.PageShift; return (p ^ p>>12) & 4095 }
+		near := g.sp.va + 2*page
+		far := near + 4096*page
+		for entry(far) != entry(near) {
+			far += page
+		}
+		g.tlb.Leave()
+		g.w.Space = &mem.Space{Translator: &farSpace{g.sp, far}}
+		g.tlb.Enter(g.w.Space)
+		ip := g.compile(fmt.Sprintf(`func 0x20000 lanes=64
+b0 @0 insts=5:
+  %%0:m = mget imm=126 @0
+  %%1:v32 = vget imm=0 @0
+  %%2:s64 = const imm=%d @0
+  %%3:s32 = sload %%2, _ width=4 @0
+  %%4:s64 = const imm=%d @0
+  %%5:s32 = sload %%4, _ width=4 @0
+  %%6:s32 = add %%3, %%5 @0
+  %%7:v32 = splat %%6 @0
+  %%8:s32 = const imm=2 @0
+  %%9:v32 = shl %%1, %%8 @0
+  %%10:s64 = sget64 imm=30 @0
+  %%11 = store %%10, %%9, %%0, %%7 space=global width=4 @4
+  exit endpgm @8
+`, near, far))
+		binary.LittleEndian.PutUint32(g.sp.b[2*page:], 40)
+		binary.LittleEndian.PutUint32(g.sp.b[5*page:], 2)
+		if !g.run(ip, g.sp.va+8*page, 0, 0) || g.word(8*page+4*63) != 42 {
+			t.Error("a wave that may do its loads did not run")
+		}
+	})
 }
