@@ -331,3 +331,22 @@ func TestAffineTaken(t *testing.T) {
 		t.Errorf("of %d loops %d have a run and %d go through it", loops, found, taken)
 	}
 }
+
+// TestAffineSampled sees that a sampler's page, which takes the place of the frame's first one, leaves the runs their memory.
+func TestAffineSampled(t *testing.T) {
+	needJIT(t)
+	s, err := NewSampler(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.cells.Close()
+	defer s.funcs.Close()
+	m := &machine{sampler: s, page: s.page()}
+	defer m.close()
+	if err := m.needFrame(8192); err != nil {
+		t.Fatal(err)
+	}
+	if p := *(*unsafe.Pointer)(unsafe.Pointer(&m.frame[frameAffine])); p != unsafe.Pointer(&m.affine[0]) {
+		t.Errorf("the frame tells of memory at %p, not of that at %p", p, &m.affine[0])
+	}
+}

@@ -83,13 +83,13 @@ func (m *machine) needFrame(n int) error {
 		rt.Free(m.room)
 	}
 	b := room[keptRoom:]
-	*(*unsafe.Pointer)(unsafe.Pointer(&b[frameAffine])) = unsafe.Pointer(&m.affine[0])
 	m.frame, m.room, m.space = b, room, nil
 	if m.sampler != nil {
 		if err := m.sampler.share(m.page, unsafe.Pointer(&b[0])); err != nil {
 			return fmt.Errorf("jit: the sampler's page: %w", err)
 		}
 	}
+	*(*unsafe.Pointer)(unsafe.Pointer(&b[frameAffine])) = unsafe.Pointer(&m.affine[0])
 	for l := range 64 {
 		*(*uint32)(unsafe.Pointer(&b[frameLane+4*l])) = uint32(l)
 		below := uint64(1)<<uint(l) - 1
