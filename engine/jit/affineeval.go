@@ -1,6 +1,8 @@
 package jit
 
 import (
+	"slices"
+
 	"github.com/pumice-gpu/pumice/engine/ir"
 	"github.com/pumice-gpu/pumice/engine/isa"
 	"github.com/pumice-gpu/pumice/engine/jit/x86"
@@ -96,6 +98,9 @@ func (u *affine) evaluate() (err error) {
 		u.load(id)
 	}
 	for _, n := range vorder {
+		if u.moot(vset[n]) {
+			continue
+		}
 		u.write(u.val(c.f.V(vset[n]).Args[0]), x86.M(rState, c.homeOf(n)))
 	}
 	for _, lo := range morder {
@@ -113,6 +118,17 @@ func (u *affine) evaluate() (err error) {
 		}
 	}
 	return nil
+}
+
+// moot tells whether nobody sees a write of a VGPR when the run has been done as a whole.
+func (u *affine) moot(id ir.ID) bool {
+	c := u.c
+	x := c.f.V(id).Args[0]
+	if !c.vals[id].moot {
+		return false
+	}
+	// Behind the last load of the run, nothing leaves before the place of the next operation.
+	return int(c.vals[x].last) <= slices.Index(c.b.Code, u.loads[len(u.loads)-1].id)
 }
 
 // mask notes that a write or a load has this mask, which must be EXEC.

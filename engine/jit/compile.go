@@ -69,6 +69,8 @@ type value struct {
 	key     int64   // place of its definition: segment, position
 	uses    int32
 	dead    bool
+	moot    bool  // a write of a VGPR that is dead if nothing leaves before its value's last use
+	last    int32 // with Options.Lazy: place in the block of the last use of it, or of what is made of it
 	scope   ir.ID // see findScopes
 	pending int32 // see planner
 	conv    ir.ID // the same value in the other 64-bit form, or 0
@@ -128,6 +130,8 @@ type compiler struct {
 	gets   []ir.ID     // those of code that read registers
 	zero   ir.ID       // constant 0, or NoID
 	writes lastWrites
+	live   []liveness // by block, with Options.Lazy
+	next   [][2]int   // blocks that follow one, or -1
 	arena
 	rooms  rooms
 	pl     planner
@@ -307,6 +311,9 @@ func (c *compiler) begin(f *ir.Func) {
 	c.tails, c.routines = c.tails[:0], c.routines[:0]
 	c.frameMax = c.frameStart()
 	c.affineSpots()
+	if c.m.Lazy {
+		c.findLiveness()
+	}
 }
 
 // original makes the Func's values those that it came with.

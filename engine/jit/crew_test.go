@@ -214,7 +214,7 @@ func testCrew(t *testing.T) {
 		first, n = s, 1
 		t.Log("\n" + crewFunc(s).String())
 	}
-	together, bad := 0, 0
+	together, lazy, bad := 0, 0, 0
 	for seed := first; seed < first+n; seed++ {
 		f := crewFunc(seed)
 		var callee *ir.Func
@@ -238,6 +238,8 @@ func testCrew(t *testing.T) {
 			t.Fatal(err)
 		}
 		want, wantExits, _ := crewRun(t, interp.NewWith(code.New(lifter)), seed, f)
+		j.lazy, j.allAtEnd = seed%2 == 1 && strings.Count(wantExits, ir.ExitEndPgm.String()) == strings.Count(wantExits, ";"), true
+		lazy += b2i(j.lazy)
 		got, gotExits, c := crewRun(t, j, seed, f)
 		j.mem.Close()
 		together += c
@@ -256,6 +258,9 @@ func testCrew(t *testing.T) {
 				t.Fatal("too many differences")
 			}
 		}
+	}
+	if n > 1 && lazy < int(n)/5 {
+		t.Errorf("only %d programs were lazy", lazy)
 	}
 	if n > 1 && together < int(n)/2 {
 		t.Errorf("only %d turns ran together", together)

@@ -35,6 +35,9 @@
 // several Programs; each tells its number when it returns. A table holds for one state of the space's code: once Go has seen that code may have
 // changed, which it looks for whenever it enters code, another table is used.
 //
+// Engines that are lazy (Engine.SetLazy; those of virtual GPUs are, but for a dump of all registers) leave out VGPRs that the program does
+// not read before it writes them again, as a debugger sees optimised code (liveness.go).
+//
 // # Loops of one block
 //
 // A block that jumps to itself and whose scalars depend on no vector value runs to its end for one strip, or a few side by

@@ -42,6 +42,9 @@ type Engine struct {
 	avx2  bool  // code uses no later vector instructions; immutable
 	soft  bool  // code is always of the soft form; immutable
 	quick bool  // code is always of the first tier; immutable
+	lazy  bool  // see SetLazy; immutable
+
+	allAtEnd bool // for tests: all VGPRs are as they should be at the end of a program; immutable
 }
 
 // New returns a compiling engine; it fails where code cannot be run (no AVX2, no executable memory).
@@ -72,6 +75,10 @@ func NewWith(c *code.Cache) (*Engine, error) {
 
 // SetTools makes t look on; it is called before there are workers.
 func (e *Engine) SetTools(t Tools) { e.tools = t }
+
+// SetLazy says that VGPRs need not be written that the program does not read before it writes them again. Without it, which is how an
+// engine begins, all registers are as the ISA has them whenever a wave leaves compiled code. It is called before there are workers.
+func (e *Engine) SetLazy(lazy bool) { e.lazy = lazy }
 
 // Name implements engine.Engine.
 func (e *Engine) Name() string { return "jit" }
@@ -118,6 +125,7 @@ func (e *Engine) compile(f *ir.Func, o Options, id uint32) (r any) {
 	start := time.Now()
 	t := &e.tools
 	o.Listing, o.Sample, o.AVX2 = t.Listing, t.Sampler != nil, e.avx2
+	o.Lazy, o.allAtEnd = e.lazy && !o.Quick, e.allAtEnd
 	if n := e.serials.Add(1); n <= maxSerial {
 		o.Serial = n
 	}

@@ -41,7 +41,6 @@ func (p *planner) addStore(id ir.ID, v *ir.Value) {
 // ldsStores emits stores of dwords at one address and under one mask.
 func (c *compiler) ldsStores(ops []ir.ID) {
 	a := &c.a
-	const L = x86.L512
 	first := c.v(ops[0])
 	if c.oneForAll(first.Args[1]) {
 		for _, id := range ops {

@@ -7,12 +7,14 @@ import (
 
 // Options are what the compiler does besides.
 type Options struct {
-	Listing bool   // fill Program.Marks and Program.Listing
-	Sample  bool   // code keeps its guest PC in the frame, for a sampler
-	AVX2    bool   // use no later vector instructions than AVX2's
-	Soft    bool   // f32 multiplications take no longer with denormals (denormal.go)
-	Serial  uint32 // of the Program, not 0, if others may jump into it
-	Quick   bool   // compile fast: loops and regions have no second form for full EXEC
+	Listing  bool   // fill Program.Marks and Program.Listing
+	Sample   bool   // code keeps its guest PC in the frame, for a sampler
+	AVX2     bool   // use no later vector instructions than AVX2's
+	Soft     bool   // f32 multiplications take no longer with denormals (denormal.go)
+	Serial   uint32 // of the Program, not 0, if others may jump into it
+	Lazy     bool   // VGPRs that nobody reads again may keep what they hold (liveness.go)
+	allAtEnd bool   // with Lazy: the end of the program reads all VGPRs, for tests
+	Quick    bool   // compile fast: loops and regions have no second form for full EXEC
 }
 
 // Mark says that the host code from At on does operation ID of the Func (or one of the compiler's own, when ID is not one

@@ -156,11 +156,11 @@ func (c *compiler) plan() {
 	}
 	// Dead values first: uses from the end backwards.
 	c.useTerm(func(id ir.ID) { c.vals[id].uses++ })
-	c.writes.c = c
-	c.writes.reset()
+	c.writes.begin(c)
 	for i := len(b.Code) - 1; i >= 0; i-- {
 		id := b.Code[i]
 		v := c.v(id)
+		c.writes.at = int32(i)
 		if c.writes.dead(id, v) {
 			c.vals[id].dead = true
 			continue

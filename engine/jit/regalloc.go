@@ -86,17 +86,6 @@ func (r *region) tmp() x86.Vec { return r.allocZ(ownTemp) }
 // ktmp is a mask register until the end of the operation.
 func (r *region) ktmp() x86.K { return r.allocK(ownTemp) }
 
-// reserve makes n vector registers free, for code that is not always run: it must not be the one to save what they hold.
-func (r *region) reserve(n int) {
-	var zs []x86.Vec
-	for range n {
-		zs = append(zs, r.tmp())
-	}
-	for _, z := range zs {
-		r.freeTmp(z)
-	}
-}
-
 // freeTmp gives a temporary back early.
 func (r *region) freeTmp(z x86.Vec) {
 	if r.zown[z] == ownTemp {

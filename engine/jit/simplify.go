@@ -104,12 +104,23 @@ type lastWrites struct {
 	turn uint32
 	v    [vgprs]lastWrite
 	s    [isa.NumSRegs + 2]uint32 // scalar registers
+	// leave is the place of the next operation at which code may leave.
+	leave int32
+	at    int32 // place of the operation asked about
 }
 
-// lastWrite is a write of a VGPR: its mask.
+// lastWrite is a write of a VGPR: its mask, and where code may leave behind it.
 type lastWrite struct {
-	turn uint32
-	mask ir.ID
+	turn  uint32
+	mask  ir.ID
+	leave int32
+}
+
+// anyMask is the mask of a write that covers all others.
+const anyMask = ir.ID(-3)
+
+func (l *lastWrites) covers(mask, other ir.ID) bool {
+	return mask == other || mask == anyMask || mask >= 0 && l.c.fullMask(mask)
 }
 
 func (l *lastWrites) reset() {
@@ -123,10 +134,14 @@ func (l *lastWrites) dead(id ir.ID, v *ir.Value) bool {
 	switch {
 	case v.Op == ir.OpVSet:
 		w := &l.v[v.Imm]
-		if w.turn == l.turn && (w.mask == v.Args[1] || l.c.fullMask(w.mask)) {
-			return true
+		if w.turn == l.turn && l.covers(w.mask, v.Args[1]) {
+			if w.leave == l.leave || l.c.vals[v.Args[0]].last < l.leave {
+				return true
+			}
+			l.c.vals[id].moot = true
+			return false
 		}
-		*w = lastWrite{l.turn, v.Args[1]}
+		*w = lastWrite{l.turn, v.Args[1], l.leave}
 	case v.Op == ir.OpVGet:
 		l.v[v.Imm].turn = 0
 	case v.Op == ir.OpSSet || v.Op == ir.OpSSet64 || v.Op == ir.OpMSet:
@@ -145,8 +160,13 @@ func (l *lastWrites) dead(id ir.ID, v *ir.Value) bool {
 	case v.Op.Pure() || v.Op >= ir.NumOps:
 	case v.Op.Memory() && v.Space == ir.LDS && l.c.classify(v) == classVector:
 	default:
-		// It may leave: all registers are looked at.
-		l.reset()
+		// It may leave: all registers are looked at, or those that somebody reads again.
+		l.leave = l.at
+		if !l.c.m.Lazy {
+			l.reset()
+			break
+		}
+		clear(l.s[:])
 	}
 	return false
 }

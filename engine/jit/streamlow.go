@@ -10,7 +10,7 @@ import (
 // pairWithLow makes a 64-bit value of its halves; nil when they are general vectors.
 func (s *stream) pairWithLow(id ir.ID, v *ir.Value, lo, hi *sval) *sval {
 	waits := hi.kind == kLazy && hi.carry == nil && hi.high == nil && hi.sum == nil && hi.of == nil && hi.signs == nil // a register that is not set
-	item := hi == s.items[1] || hi == s.items[2] // if they are at all
+	item := hi == s.items[1] || hi == s.items[2]                                                                       // if they are at all
 	if waits || item || hi.kind == kAffine && (lo.kind == kUniform || lo.kind == kAffine) {
 		return &sval{kind: kLazy, wide: true, low: lo, lazy: func() *sval {
 			s.force(hi)

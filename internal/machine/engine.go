@@ -30,12 +30,24 @@ func CheckEngine(name string) error {
 func newEngine(name string) (engine.Engine, error) {
 	if name == "" {
 		if e, err := jit.New(); err == nil {
-			return e, nil
+			return lazy(e), nil
 		}
 		return interp.New(), nil
 	}
 	if err := CheckEngine(name); err != nil {
 		return nil, err
 	}
-	return engines[name]()
+	e, err := engines[name]()
+	if err != nil {
+		return nil, err
+	}
+	return lazy(e), nil
+}
+
+// lazy lets e leave out what no program can see (jit.Engine.SetLazy).
+func lazy(e engine.Engine) engine.Engine {
+	if l, ok := e.(interface{ SetLazy(bool) }); ok {
+		l.SetLazy(true)
+	}
+	return e
 }

@@ -25,6 +25,9 @@ const (
 
 // Engine attaches the tools that the environment asks for to e.
 func Engine(e engine.Engine, code *CodeMap) error {
+	if l, ok := e.(interface{ SetLazy(bool) }); ok && os.Getenv(FaultDumpVariable) != "" {
+		l.SetLazy(false) // all registers are shown
+	}
 	dump, profile, perf, exits := os.Getenv(DumpVariable), os.Getenv(ProfileVariable), os.Getenv(PerfMapVariable), os.Getenv(ExitsVariable)
 	if dump == "" && profile == "" && perf == "" && exits == "" {
 		return nil

@@ -1,6 +1,7 @@
 package rt
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"unsafe"
@@ -16,10 +17,10 @@ type CodeMemory struct {
 	arenas []*arena
 	free   []Code // returned pieces, first fit
 	used   int
+	closed bool
 }
 
 type arena struct {
-	fd   int
 	w, x []byte // the same bytes, writable and executable
 	off  int
 }
@@ -49,6 +50,9 @@ func (m *CodeMemory) Install(code []byte) (Code, error) {
 	n := (len(code) + codeAlign - 1) &^ (codeAlign - 1)
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.closed {
+		return Code{}, errors.New("jit: code memory is closed")
+	}
 	c, err := m.alloc(n)
 	if err != nil {
 		return Code{}, err
@@ -103,16 +107,15 @@ func (m *CodeMemory) Used() int {
 	return m.used
 }
 
-// Close unmaps everything. No code may be running.
+// Close unmaps everything. No code may be running; who still compiles gets an error.
 func (m *CodeMemory) Close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, a := range m.arenas {
 		_ = unix.Munmap(a.w)
 		_ = unix.Munmap(a.x)
-		_ = unix.Close(a.fd)
 	}
-	m.arenas, m.free, m.used = nil, nil, 0
+	m.arenas, m.free, m.used, m.closed = nil, nil, 0, true
 }
 
 func newArena(n int) (*arena, error) {
@@ -121,7 +124,8 @@ func newArena(n int) (*arena, error) {
 	if err != nil {
 		return nil, fmt.Errorf("jit: code memory: %w", err)
 	}
-	a := &arena{fd: fd}
+	defer unix.Close(fd) // the mappings keep the memory
+	a := &arena{}
 	if err = unix.Ftruncate(fd, int64(n)); err == nil {
 		if a.w, err = unix.Mmap(fd, 0, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err == nil {
 			if a.x, err = unix.Mmap(fd, 0, n, unix.PROT_READ|unix.PROT_EXEC, unix.MAP_SHARED); err == nil {
@@ -130,7 +134,6 @@ func newArena(n int) (*arena, error) {
 			_ = unix.Munmap(a.w)
 		}
 	}
-	_ = unix.Close(fd)
 	return nil, fmt.Errorf("jit: code memory: %w", err)
 }
 
