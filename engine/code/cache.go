@@ -260,8 +260,12 @@ func (c *Cache) make(s *mem.Space, t *isa.Target, pc uint64, mode uint32, lanes 
 	code = &Code{Func: f, blocks: make(map[uint32]int, len(f.Blocks))}
 	n := 0
 	for i, b := range f.Blocks {
-		code.blocks[b.PC] = i
 		n += b.Insts
+		if b.Insts == 0 && len(b.Code) == 0 && b.Term.Kind == ir.TermExit && b.Term.Exit == ir.ExitFetch && b.Term.Next == b.PC {
+			// Its memory was not there: who comes to it looks again, and finds code or a fault, not this block for ever.
+			continue
+		}
+		code.blocks[b.PC] = i
 	}
 	code.text = fetchAll(s, f)
 	c.funcs.Add(1)

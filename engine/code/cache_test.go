@@ -163,3 +163,33 @@ func TestLifterPanicIsAnError(t *testing.T) {
 		t.Error("no error")
 	}
 }
+
+// TestCodeThatWasNotThere: a function runs into a page that is missing when it is lifted. Who comes to that place is told of the fault, and finds
+// the code when the page has come.
+func TestCodeThatWasNotThere(t *testing.T) {
+	var calls atomic.Int64
+	lifts := lifter(&calls)
+	c := code.New(func(src lift.Source, tg *isa.Target, pc uint64, mode uint32, lanes int) (*ir.Func, error) {
+		if pc != base-8 {
+			return lifts(src, tg, pc, mode, lanes)
+		}
+		return &ir.Func{PC: pc, Lanes: lanes, Hi: 8, Size: 8, Blocks: []*ir.Block{
+			{PC: 0, Insts: 2, Term: ir.Term{Kind: ir.TermJump, Then: 1}},
+			{Index: 1, PC: 8, Term: ir.Term{Kind: ir.TermExit, Exit: ir.ExitFetch, Cond: ir.NoID, Next: 8}}}}, nil
+	})
+	r := &rom{}
+	r.gone.Store(true)
+	s := &mem.Space{Translator: r}
+	l := c.NewLocal()
+	if _, _, err := l.Lookup(s, target, base-8, 0, 64); err != nil {
+		t.Fatal(err)
+	}
+	var f *mem.Fault
+	if _, _, err := l.Lookup(s, target, base, 0, 64); !errors.As(err, &f) || f.VA != base {
+		t.Errorf("the missing page: %v", err)
+	}
+	r.gone.Store(false)
+	if got, b, err := l.Lookup(s, target, base, 0, 64); err != nil || b != 0 || got.Func.PC != base {
+		t.Errorf("the page that came: block %d, %v", b, err)
+	}
+}
