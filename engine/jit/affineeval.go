@@ -122,13 +122,8 @@ func (u *affine) evaluate() (err error) {
 
 // moot tells whether nobody sees a write of a VGPR when the run has been done as a whole.
 func (u *affine) moot(id ir.ID) bool {
-	c := u.c
-	x := c.f.V(id).Args[0]
-	if !c.vals[id].moot {
-		return false
-	}
-	// Behind the last load of the run, nothing leaves before the place of the next operation.
-	return int(c.vals[x].last) <= slices.Index(c.b.Code, u.loads[len(u.loads)-1].id)
+	at := int(u.c.vals[id].moot)
+	return at > 0 && at <= slices.Index(u.c.b.Code, u.loads[len(u.loads)-1].id)+1
 }
 
 // mask notes that a write or a load has this mask, which must be EXEC.

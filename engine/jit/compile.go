@@ -69,8 +69,7 @@ type value struct {
 	key     int64   // place of its definition: segment, position
 	uses    int32
 	dead    bool
-	moot    bool  // a write of a VGPR that is dead if nothing leaves before its value's last use
-	last    int32 // with Options.Lazy: place in the block of the last use of it, or of what is made of it
+	moot    int32 // of a write of a VGPR: behind this place nobody sees it; 0 if somebody does
 	scope   ir.ID // see findScopes
 	pending int32 // see planner
 	conv    ir.ID // the same value in the other 64-bit form, or 0

@@ -14,6 +14,10 @@ import (
 // A write is under a mask, which nearly always is EXEC. That another write covers it is known if both are under the EXEC of the same time,
 // so there are two sets of registers at a block's entry: those that some later instruction reads, and those that one may read
 // before a write under the EXEC that is at the entry. The second holds for writes under it only.
+//
+// What is proven of blocks holds where one ends. Inside a block, an operation's arguments do not tell which registers its instruction names (a sum with a
+// known zero is gone, two halves are the whole that they came from), and a wave that leaves there, at a fault, goes on by instructions. So a write is left out only if
+// nothing leaves between it and the end of the block, or the next write.
 
 // vregs is a set of VGPRs.
 type vregs [(vgprs + 63) / 64]uint64
@@ -129,23 +133,9 @@ func (c *compiler) findLiveness() {
 func (l *lastWrites) begin(c *compiler) {
 	l.c = c
 	l.reset()
-	l.leave = int32(len(c.b.Code))
+	l.leaves = l.leaves[:0]
 	if !c.m.Lazy {
 		return
-	}
-	// An instruction that uses a register again may have been found to compute what another has: so what is made of a value counts as a use of it.
-	for i := len(c.b.Code) - 1; i >= 0; i-- {
-		id := c.b.Code[i]
-		v := c.v(id)
-		at := int32(i)
-		if v.Op.Pure() || v.Op >= ir.NumOps {
-			at = max(at, c.vals[id].last)
-		}
-		for _, a := range v.Args {
-			if a != ir.NoID {
-				c.vals[a].last = max(c.vals[a].last, at)
-			}
-		}
 	}
 	b := &c.live[c.b.Index]
 	exec := ir.NoID
@@ -169,9 +159,9 @@ func (l *lastWrites) begin(c *compiler) {
 	for n := range uint64(vgprs) {
 		switch {
 		case !read.has(n):
-			l.v[n] = lastWrite{l.turn, anyMask, l.leave + 1}
+			l.v[n] = lastWrite{l.turn, anyMask, 0}
 		case !live.has(n) && exec != ir.NoID:
-			l.v[n] = lastWrite{l.turn, exec, l.leave + 1}
+			l.v[n] = lastWrite{l.turn, exec, 0}
 		}
 	}
 }

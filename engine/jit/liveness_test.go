@@ -19,11 +19,12 @@ import (
 // there yet: what compiled code has not written, the interpreter must not miss.
 type inTurn struct {
 	*Engine
-	gate *gate
+	gate  *gate
+	first int // turn to begin with
 }
 
 func (e inTurn) NewWorker() engine.Worker {
-	return &inTurnWorker{e.Engine.NewWorker(), interp.New().NewWorker(), e.gate, 0}
+	return &inTurnWorker{e.Engine.NewWorker(), interp.New().NewWorker(), e.gate, e.first}
 }
 
 type inTurnWorker struct {
@@ -87,7 +88,8 @@ func testLazyKernels(t *testing.T) {
 				}
 				e.SetLazy(true)
 				want := j.run(newGPU(t, target, interp.New(), 4<<20))
-				for name, e := range map[string]engine.Engine{"alone": e, "in turn": inTurn{e, g}} {
+				for name, e := range map[string]engine.Engine{"alone": e, "in turn": inTurn{e, g, 0}, "in turn, the interpreter first": inTurn{e, g, 1}, "in turn, later": inTurn{e, g, 4}} {
+					g.open = map[uint64]bool{}
 					if got := j.run(newGPU(t, target, e, 4<<20)); !bytes.Equal(got, want) {
 						t.Errorf("%s: byte %d differs", name, firstDiff(want, got))
 					}

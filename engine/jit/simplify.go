@@ -101,19 +101,18 @@ func (c *compiler) foldOffset(id ir.ID, v *ir.Value) {
 type lastWrites struct {
 	c *compiler
 	// Entries of an earlier turn say nothing.
-	turn uint32
-	v    [vgprs]lastWrite
-	s    [isa.NumSRegs + 2]uint32 // scalar registers
-	// leave is the place of the next operation at which code may leave.
-	leave int32
-	at    int32 // place of the operation asked about
+	turn   uint32
+	v      [vgprs]lastWrite
+	s      [isa.NumSRegs + 2]uint32 // scalar registers
+	leaves []int32                  // places of the operations so far at which code may leave
+	at     int32                    // place of the operation asked about
 }
 
-// lastWrite is a write of a VGPR: its mask, and where code may leave behind it.
+// lastWrite is a write of a VGPR: its mask, and how many operations behind it may leave.
 type lastWrite struct {
-	turn  uint32
-	mask  ir.ID
-	leave int32
+	turn   uint32
+	mask   ir.ID
+	leaves int
 }
 
 // anyMask is the mask of a write that covers all others.
@@ -135,13 +134,13 @@ func (l *lastWrites) dead(id ir.ID, v *ir.Value) bool {
 	case v.Op == ir.OpVSet:
 		w := &l.v[v.Imm]
 		if w.turn == l.turn && l.covers(w.mask, v.Args[1]) {
-			if w.leave == l.leave || l.c.vals[v.Args[0]].last < l.leave {
+			if w.leaves == len(l.leaves) {
 				return true
 			}
-			l.c.vals[id].moot = true
+			l.c.vals[id].moot = l.leaves[w.leaves] + 1
 			return false
 		}
-		*w = lastWrite{l.turn, v.Args[1], l.leave}
+		*w = lastWrite{l.turn, v.Args[1], len(l.leaves)}
 	case v.Op == ir.OpVGet:
 		l.v[v.Imm].turn = 0
 	case v.Op == ir.OpSSet || v.Op == ir.OpSSet64 || v.Op == ir.OpMSet:
@@ -160,12 +159,12 @@ func (l *lastWrites) dead(id ir.ID, v *ir.Value) bool {
 	case v.Op.Pure() || v.Op >= ir.NumOps:
 	case v.Op.Memory() && v.Space == ir.LDS && l.c.classify(v) == classVector:
 	default:
-		// It may leave: all registers are looked at, or those that somebody reads again.
-		l.leave = l.at
+		// It may leave: all registers are looked at.
 		if !l.c.m.Lazy {
 			l.reset()
 			break
 		}
+		l.leaves = append(l.leaves, l.at)
 		clear(l.s[:])
 	}
 	return false
