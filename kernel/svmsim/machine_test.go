@@ -117,6 +117,14 @@ func ops(t *testing.T, def int) int {
 	return def
 }
 
+// firstSeed is where a property test begins: at the same seed each time, so that a run that passed passes again, or anywhere in the nightly target.
+func firstSeed() uint64 {
+	if os.Getenv("PUMICE_SVM_OPS") == "" {
+		return 1
+	}
+	return rand.Uint64() % 1e9
+}
+
 // TestNoByteIsLostKFD is the same on the older driver.
 func TestNoByteIsLostKFD(t *testing.T) {
 	for _, xnack := range []bool{true, false} {
@@ -124,7 +132,7 @@ func TestNoByteIsLostKFD(t *testing.T) {
 			t.Run(fmt.Sprintf("xnack=%v/gpus=%d", xnack, gpus), func(t *testing.T) {
 				cfg := small(svmsim.Config{Engine: svmsim.KFD, GPUs: max(gpus, -gpus), XNACK: xnack, Policy: svm.EvictFence, SameHive: gpus > 1})
 				const steps = 50
-				if f := sched.Explore(rand.Uint64()%1e9, max(ops(t, 50_000)/(6*4*steps), 1), sched.SimConfig{}, everything(cfg, steps)); f != nil {
+				if f := sched.Explore(firstSeed(), max(ops(t, 50_000)/(6*4*steps), 1), sched.SimConfig{}, everything(cfg, steps)); f != nil {
 					t.Fatal(f)
 				}
 			})
@@ -139,7 +147,7 @@ func TestNoByteIsLost(t *testing.T) {
 				t.Run(fmt.Sprintf("xnack=%v/gpus=%d/policy=%d", xnack, gpus, policy), func(t *testing.T) {
 					cfg := small(svmsim.Config{GPUs: max(gpus, -gpus), XNACK: xnack, Policy: policy, SameHive: gpus > 1})
 					const steps = 50
-					if f := sched.Explore(rand.Uint64()%1e9, max(ops(t, 50_000)/(12*4*steps), 1), sched.SimConfig{}, everything(cfg, steps)); f != nil {
+					if f := sched.Explore(firstSeed(), max(ops(t, 50_000)/(12*4*steps), 1), sched.SimConfig{}, everything(cfg, steps)); f != nil {
 						t.Fatal(f)
 					}
 				})
@@ -159,7 +167,7 @@ func TestNothingIsLostWhenThingsFail(t *testing.T) {
 				}
 				t.Run(fmt.Sprintf("%s/xnack=%v/policy=%d", engineName[engine], xnack, policy), func(t *testing.T) {
 					const steps = 50
-					if f := sched.Explore(rand.Uint64()%1e9, max(ops(t, 10_000)/(6*4*steps), 1), sched.SimConfig{}, func(w sched.World) {
+					if f := sched.Explore(firstSeed(), max(ops(t, 10_000)/(6*4*steps), 1), sched.SimConfig{}, func(w sched.World) {
 						cfg := small(svmsim.Config{Engine: engine, GPUs: 2, XNACK: xnack, Policy: policy, SameHive: true})
 						cfg.Fail = func(svmsim.FailPoint) bool { return w.Rand64()%300 == 0 }
 						everything(cfg, steps)(w)
