@@ -120,10 +120,20 @@ func (u *affine) evaluate() (err error) {
 	return nil
 }
 
-// moot tells whether nobody sees a write of a VGPR when the run has been done as a whole.
+// moot tells whether nobody sees a write of a VGPR when the run has been done as a whole. What is used behind the run may be read from the
+// register's home.
 func (u *affine) moot(id ir.ID) bool {
-	at := int(u.c.vals[id].moot)
-	return at > 0 && at <= slices.Index(u.c.b.Code, u.loads[len(u.loads)-1].id)+1
+	c := u.c
+	at := int(c.vals[id].moot)
+	if at == 0 || at > slices.Index(c.b.Code, u.loads[len(u.loads)-1].id)+1 {
+		return false
+	}
+	for _, k := range c.vals[c.f.V(id).Args[0]].comps {
+		if int(c.comps[k].last) > u.last {
+			return false
+		}
+	}
+	return true
 }
 
 // mask notes that a write or a load has this mask, which must be EXEC.
