@@ -3,7 +3,6 @@
 package jit
 
 import (
-	"math/rand/v2"
 	"testing"
 
 	"github.com/pumice-gpu/pumice/engine/ir"
@@ -12,12 +11,8 @@ import (
 // divisionFunc has the steps of a division on operands that are near 1 in all lanes, or in most of them, about the border of near, or far
 // from it.
 func divisionFunc(seed uint64) *ir.Func {
-	r := rand.New(rand.NewPCG(seed, 51))
-	f := &ir.Func{PC: 0x10000, Lanes: []int{32, 64}[r.IntN(2)]}
-	b := &ir.Block{Insts: 9, Term: ir.Term{Kind: ir.TermExit, Exit: ir.ExitEndPgm, Next: 4, Cond: ir.NoID}}
-	f.Blocks = []*ir.Block{b}
-	g := &gen{r: r, f: f, b: b, nv: 12, by: map[ir.Type][]ir.ID{}}
-	one := func(op ir.Op, t ir.Type, args ...ir.ID) ir.ID { return g.add(ir.Value{Op: op, Type: t, Args: args}) }
+	g := newBlockGen(seed, 51, 32, 64)
+	r, f, one := g.r, g.f, g.one
 	lane := one(ir.OpLaneID, ir.V32)
 	kind, t := ir.F32, ir.V32
 	if r.IntN(2) == 0 {

@@ -3,26 +3,20 @@
 package jit
 
 import (
-	"math/rand/v2"
 	"testing"
 
 	"github.com/pumice-gpu/pumice/engine/ir"
-	"github.com/pumice-gpu/pumice/engine/isa"
 )
 
 // columnFunc is a random function of LDS stores of dwords, often several at one address: in rows and in columns, some of whose lanes
 // overlap, lie over the end, are not aligned, or are off.
 func columnFunc(seed uint64) *ir.Func {
-	r := rand.New(rand.NewPCG(seed, 43))
-	f := &ir.Func{PC: 0x10000, Lanes: []int{32, 64}[r.IntN(2)]}
-	b := &ir.Block{Insts: 9, Term: ir.Term{Kind: ir.TermExit, Exit: ir.ExitEndPgm, Next: 4, Cond: ir.NoID}}
-	f.Blocks = []*ir.Block{b}
-	g := &gen{r: r, f: f, b: b, nv: 12, by: map[ir.Type][]ir.ID{}}
-	one := func(op ir.Op, t ir.Type, args ...ir.ID) ir.ID { return g.add(ir.Value{Op: op, Type: t, Args: args}) }
-	k := func(x int) ir.ID { return g.c(ir.S32, uint64(uint32(x))) }
-	exec := g.add(ir.Value{Op: ir.OpMGet, Type: ir.M, Imm: isa.SRegEXECLo})
-	lane := g.add(ir.Value{Op: ir.OpLaneID, Type: ir.V32})
-	get := func(n int) ir.ID { return g.add(ir.Value{Op: ir.OpVGet, Type: ir.V32, Imm: uint64(n)}) }
+	g := newBlockGen(seed, 43, 32, 64)
+	r, f := g.r, g.f
+	one, k := g.one, g.k
+	exec := g.exec()
+	lane := g.lane()
+	get := g.get
 	for range 1 + r.IntN(5) {
 		// A lane of sixteen has step bytes more than the one before, a lane of the next sixteen up bytes more.
 		row := 4
@@ -55,7 +49,7 @@ func columnFunc(seed uint64) *ir.Func {
 			addr = g.add(ir.Value{Op: ir.OpSplat, Type: ir.V32, Args: []ir.ID{k(at)}})
 		}
 		if r.IntN(2) == 0 { // from a register
-			g.add(ir.Value{Op: ir.OpVSet, Imm: 11, Args: []ir.ID{addr, g.c(ir.M, ^uint64(0))}})
+			g.set(11, addr, g.c(ir.M, ^uint64(0)))
 			addr = get(11)
 		}
 		mask := exec
@@ -84,7 +78,7 @@ func columnFunc(seed uint64) *ir.Func {
 			}
 			g.add(ir.Value{Op: ir.OpStore, Width: 4, Space: ir.LDS, Imm: uint64(4 * r.IntN(80)), Args: []ir.ID{ir.NoID, addr, mask, data}})
 			if r.IntN(6) == 0 {
-				g.add(ir.Value{Op: ir.OpVSet, Imm: uint64(r.IntN(12)), Args: []ir.ID{one(ir.OpAdd, ir.V32, get(r.IntN(10)), lane), exec}})
+				g.set(r.IntN(12), one(ir.OpAdd, ir.V32, get(r.IntN(10)), lane), exec)
 			}
 		}
 	}

@@ -3,7 +3,6 @@
 package jit
 
 import (
-	"math/rand/v2"
 	"testing"
 
 	"github.com/pumice-gpu/pumice/engine/ir"
@@ -12,12 +11,8 @@ import (
 // oneFunc is a random function of what ldsone.go and its neighbours do: LDS stores of all widths where address and data are per lane,
 // uniform or constant, bpermute of one lane, and the apertures' register.
 func oneFunc(seed uint64) *ir.Func {
-	r := rand.New(rand.NewPCG(seed, 91))
-	f := &ir.Func{PC: 0x10000, Lanes: []int{32, 64}[r.IntN(2)]}
-	b := &ir.Block{Insts: 9, Term: ir.Term{Kind: ir.TermExit, Exit: ir.ExitEndPgm, Next: 4, Cond: ir.NoID}}
-	f.Blocks = []*ir.Block{b}
-	g := &gen{r: r, f: f, b: b, nv: 12, by: map[ir.Type][]ir.ID{}}
-	one := func(op ir.Op, t ir.Type, args ...ir.ID) ir.ID { return g.add(ir.Value{Op: op, Type: t, Args: args}) }
+	g := newBlockGen(seed, 91, 32, 64)
+	r, f, one := g.r, g.f, g.one
 	dword := func() ir.ID {
 		switch r.IntN(4) {
 		case 0:

@@ -18,17 +18,13 @@ import (
 // each sixteen lanes, dwords one behind the other, the same for every sixteen lanes with elements side by side or apart. What is loaded
 // goes into registers, sums, and a store behind.
 func tileLoadsFunc(seed uint64) *ir.Func {
-	r := rand.New(rand.NewPCG(seed, 41))
-	f := &ir.Func{PC: 0x10000, Lanes: []int{32, 64, 64}[r.IntN(3)]}
-	b := &ir.Block{Insts: 9, Term: ir.Term{Kind: ir.TermExit, Exit: ir.ExitEndPgm, Next: 4, Cond: ir.NoID}}
-	f.Blocks = []*ir.Block{b}
-	g := &gen{r: r, f: f, b: b, nv: 12, by: map[ir.Type][]ir.ID{}}
-	one := func(op ir.Op, t ir.Type, args ...ir.ID) ir.ID { return g.add(ir.Value{Op: op, Type: t, Args: args}) }
-	k := func(x int) ir.ID { return g.c(ir.S32, uint64(uint32(x))) }
-	exec := g.add(ir.Value{Op: ir.OpMGet, Type: ir.M, Imm: isa.SRegEXECLo})
-	lane := g.add(ir.Value{Op: ir.OpLaneID, Type: ir.V32})
-	set := func(n int, x ir.ID) { g.add(ir.Value{Op: ir.OpVSet, Imm: uint64(n), Args: []ir.ID{x, exec}}) }
-	get := func(n int) ir.ID { return g.add(ir.Value{Op: ir.OpVGet, Type: ir.V32, Imm: uint64(n)}) }
+	g := newBlockGen(seed, 41, 32, 64, 64)
+	r, f := g.r, g.f
+	one, k := g.one, g.k
+	exec := g.exec()
+	lane := g.lane()
+	set := func(n int, x ir.ID) { g.set(n, x, exec) }
+	get := g.get
 	store := func(x ir.ID) {
 		g.add(ir.Value{Op: ir.OpStore, Width: 4, Space: ir.LDS, Imm: uint64(4 * r.IntN(64)),
 			Args: []ir.ID{ir.NoID, one(ir.OpMul, ir.V32, lane, k(4)), exec, x}})
@@ -161,12 +157,8 @@ func crewTileFunc(seed uint64) *ir.Func {
 	}
 	g := &gen{r: r, f: f, nv: 12}
 	start := func(i int) { g.b, g.by = f.Blocks[i], map[ir.Type][]ir.ID{} }
-	one := func(op ir.Op, t ir.Type, args ...ir.ID) ir.ID { return g.add(ir.Value{Op: op, Type: t, Args: args}) }
-	k := func(x int) ir.ID { return g.c(ir.S32, uint64(uint32(x))) }
+	one, k, get, exec, lane := g.one, g.k, g.get, g.exec, g.lane
 	part := func() ir.ID { return g.add(ir.Value{Op: ir.OpSGet, Type: ir.S32, Imm: 21}) }
-	get := func(n int) ir.ID { return g.add(ir.Value{Op: ir.OpVGet, Type: ir.V32, Imm: uint64(n)}) }
-	exec := func() ir.ID { return g.add(ir.Value{Op: ir.OpMGet, Type: ir.M, Imm: isa.SRegEXECLo}) }
-	lane := func() ir.ID { return g.add(ir.Value{Op: ir.OpLaneID, Type: ir.V32}) }
 	write := func(at int) {
 		a := one(ir.OpAdd, ir.V32, one(ir.OpMul, ir.V32, lane(), k(4)), part())
 		g.add(ir.Value{Op: ir.OpStore, Width: 4, Space: ir.LDS, Imm: uint64(at), Args: []ir.ID{ir.NoID, a, exec(), get(2 + r.IntN(4))}})
@@ -179,7 +171,7 @@ func crewTileFunc(seed uint64) *ir.Func {
 			for j := range w / 4 {
 				x := g.add(ir.Value{Op: ir.OpElem, Type: ir.V32, Imm: uint64(j), Args: []ir.ID{id}})
 				n := 2 + (i+j)%8
-				g.add(ir.Value{Op: ir.OpVSet, Imm: uint64(n), Args: []ir.ID{one(ir.OpAdd, ir.V32, get(n), x), m}})
+				g.set(n, one(ir.OpAdd, ir.V32, get(n), x), m)
 			}
 		}
 	}
@@ -188,7 +180,7 @@ func crewTileFunc(seed uint64) *ir.Func {
 	if r.IntN(3) == 0 { // waves have addresses of their own
 		x = one(ir.OpAdd, ir.V32, x, part())
 	}
-	g.add(ir.Value{Op: ir.OpVSet, Args: []ir.ID{x, exec()}})
+	g.set(0, x, exec())
 	write(0)
 	f.Blocks[0].Term = ir.Term{Kind: ir.TermExit, Exit: ir.ExitBarrier, Next: 1024, Cond: ir.NoID}
 	start(1)

@@ -3,29 +3,23 @@
 package jit
 
 import (
-	"math/rand/v2"
 	"os"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/pumice-gpu/pumice/engine/ir"
-	"github.com/pumice-gpu/pumice/engine/isa"
 )
 
 // memFormFunc is a random function of memory operations whose lanes have addresses of their own: LDS atomics, flat accesses of the LDS
 // and of both, gathers and scatters; all lanes active or some; ends of the LDS and of the memory are met.
 func memFormFunc(seed uint64) *ir.Func {
-	r := rand.New(rand.NewPCG(seed, 31))
-	f := &ir.Func{PC: 0x10000, Lanes: []int{32, 64}[r.IntN(2)]}
-	b := &ir.Block{Insts: 9, Term: ir.Term{Kind: ir.TermExit, Exit: ir.ExitEndPgm, Next: 4, Cond: ir.NoID}}
-	f.Blocks = []*ir.Block{b}
-	g := &gen{r: r, f: f, b: b, nv: 12, by: map[ir.Type][]ir.ID{}}
-	one := func(op ir.Op, t ir.Type, args ...ir.ID) ir.ID { return g.add(ir.Value{Op: op, Type: t, Args: args}) }
+	g := newBlockGen(seed, 31, 32, 64)
+	r, f, one := g.r, g.f, g.one
 	for n := range uint64(8) {
 		g.add(ir.Value{Op: ir.OpVGet, Type: ir.V32, Imm: n})
 	}
-	exec := g.add(ir.Value{Op: ir.OpMGet, Type: ir.M, Imm: isa.SRegEXECLo})
+	exec := g.exec()
 	base := g.add(ir.Value{Op: ir.OpSGet64, Type: ir.S64, Imm: 30})
 	mask := func() ir.ID {
 		switch r.IntN(4) {

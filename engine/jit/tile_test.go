@@ -3,28 +3,22 @@
 package jit
 
 import (
-	"math/rand/v2"
 	"testing"
 
 	"github.com/pumice-gpu/pumice/engine/ir"
-	"github.com/pumice-gpu/pumice/engine/isa"
 )
 
 // tileFunc is a random function of loads and stores as tiled kernels have them: a lane's address is the sum of a step in its row, and of one
 // from row to row. Strips of the wave have the same addresses or rows of their own, all at one place or elements one after the other; some lie
 // over the end.
 func tileFunc(seed uint64) *ir.Func {
-	r := rand.New(rand.NewPCG(seed, 37))
-	f := &ir.Func{PC: 0x10000, Lanes: []int{32, 64, 64}[r.IntN(3)]}
-	b := &ir.Block{Insts: 9, Term: ir.Term{Kind: ir.TermExit, Exit: ir.ExitEndPgm, Next: 4, Cond: ir.NoID}}
-	f.Blocks = []*ir.Block{b}
-	g := &gen{r: r, f: f, b: b, nv: 12, by: map[ir.Type][]ir.ID{}}
-	one := func(op ir.Op, t ir.Type, args ...ir.ID) ir.ID { return g.add(ir.Value{Op: op, Type: t, Args: args}) }
-	k := func(x int) ir.ID { return g.c(ir.S32, uint64(uint32(x))) }
-	exec := g.add(ir.Value{Op: ir.OpMGet, Type: ir.M, Imm: isa.SRegEXECLo})
+	g := newBlockGen(seed, 37, 32, 64, 64)
+	r, f := g.r, g.f
+	one, k := g.one, g.k
+	exec := g.exec()
 	base := g.add(ir.Value{Op: ir.OpSGet64, Type: ir.S64, Imm: 30})
-	lane := g.add(ir.Value{Op: ir.OpLaneID, Type: ir.V32})
-	data := []ir.ID{g.add(ir.Value{Op: ir.OpVGet, Type: ir.V32}), g.add(ir.Value{Op: ir.OpVGet, Type: ir.V32, Imm: 1})}
+	lane := g.lane()
+	data := []ir.ID{g.get(0), g.get(1)}
 	address := func(size int) ir.ID {
 		row := []int{4, 4, 4, 5, 3, 6}[r.IntN(6)]
 		step := []int{0, 4, 8, 12, 16, 16, 256, 4096}[r.IntN(8)]
@@ -42,9 +36,9 @@ func tileFunc(seed uint64) *ir.Func {
 		}
 		return one(ir.OpAdd, ir.V32, one(ir.OpAdd, ir.V32, x, y), k(at))
 	}
-	out := uint64(0)
+	out := 0
 	keep := func(x ir.ID) {
-		g.add(ir.Value{Op: ir.OpVSet, Imm: 2 + out%10, Args: []ir.ID{x, exec}})
+		g.set(2+out%10, x, exec)
 		out++
 		data = append(data, x)
 	}
