@@ -125,3 +125,30 @@ func TestFaultErrors(t *testing.T) {
 		}
 	}
 }
+
+// TestFailedCallStaysHalfDone asks for what fails in the middle: of three pages the first may not be accessed, so that none is mapped anew, and the
+// last stays writable although the attribute that forbids it is stored. A prefetch that succeeds does not make up for it, as it maps nothing. The
+// same call again does, as soon as it can (Linux takes it for done: the attributes are what they are to be, and the range is mapped).
+func TestFailedCallStaysHalfDone(t *testing.T) {
+	run(t, svmsim.Config{Engine: svmsim.KFD, GPUs: 3, Policy: svm.EvictFence}, func(p *svmsim.Process) {
+		const size = 3 * mm.PageSize
+		d := p.On[0].SVM
+		readOnly := []svm.Attr{{Type: svm.AttrGPURO, Value: 1}}
+		store := func() error { return p.On[0].Access(base+2*mm.PageSize, true, func([]byte) {}) }
+		do := func(what string, got, want error) {
+			if !errors.Is(got, want) {
+				t.Errorf("%s: %v, want %v", what, got, want)
+			}
+		}
+		do("access", d.SetAttrs(base, size, []svm.Attr{{Type: svm.AttrAccess, Value: svm.AccessAllowMigrate}}), nil)
+		do("mprotect", p.Mprotect(base, mm.PageSize, 0), nil)
+		do("store, when the queues run again", store(), nil)
+		do("read-only", d.SetAttrs(base, size, readOnly), mm.EFAULT)
+		do("store", store(), nil)
+		do("prefetch", d.SetAttrs(base, size, []svm.Attr{{Type: svm.AttrPrefetchLoc, Value: 0}}), nil)
+		do("store after the prefetch", store(), nil)
+		do("mprotect", p.Mprotect(base, mm.PageSize, rw), nil)
+		do("read-only again", d.SetAttrs(base, size, readOnly), nil)
+		do("store into what is read-only", store(), mm.EFAULT)
+	})
+}

@@ -23,7 +23,8 @@ type pageModel struct {
 	// sure says, by GPU and with XNACK off, that the page was registered since its mapping last changed: it is mapped. If not, nobody has
 	// promised anything.
 	sure []bool
-	// failed says, by GPU, that a call for the page returned an error: attributes are set, but perhaps not carried out.
+	// failed says, by GPU, that a call for the page returned an error: attributes are set, but perhaps not carried out, until a call that maps
+	// succeeds.
 	failed []bool
 }
 
@@ -100,7 +101,7 @@ func (u *user) set(gpu, i, n int, list ...svm.Attr) {
 		m := &u.page[k]
 		for g := range u.on {
 			if g == gpu || u.cfg.Engine == svmsim.KFD { // whose attributes are those of all GPUs
-				m.failed[g] = !done
+				m.failed[g] = !done || m.failed[g] && !maps(list)
 			}
 		}
 		for _, x := range list {
@@ -155,6 +156,16 @@ func (u *user) set(gpu, i, n int, list ...svm.Attr) {
 			}
 		}
 	}
+}
+
+// maps says whether a call with these attributes brings page tables up to date. The others only move pages, or say where they belong.
+func maps(list []svm.Attr) bool {
+	for _, x := range list {
+		if x.Type == svm.AttrAccess || x.Type >= svm.AttrHostAccess {
+			return true
+		}
+	}
+	return false
 }
 
 // seen are attributes as the driver tells them: video memory, not whose.

@@ -64,6 +64,10 @@ func (s *SVM) validateAndMap(p *prange, start, end uint64, gpu int, cause string
 	}
 	s.each(set, func(_ int, g *GPU) { g.VM.Resv().Lock() })
 	defer s.each(set, func(_ int, g *GPU) { g.VM.Resv().Unlock() })
+	p.lock.Lock()
+	all := start == p.start && end == p.end
+	p.complete = p.complete && !all
+	p.lock.Unlock()
 	owner := s.owner(set)
 	if d := p.at(); d != nil && d.Pages.Owner() != owner {
 		// Somebody of them cannot reach it there.
@@ -74,10 +78,6 @@ func (s *SVM) validateAndMap(p *prange, start, end uint64, gpu int, cause string
 			return mm.EAGAIN
 		}
 	}
-	p.lock.Lock()
-	all := start == p.start && end == p.end
-	p.complete = p.complete && !all
-	p.lock.Unlock()
 	for at := start; at < end; {
 		v, ok := s.space.FindVMA(at)
 		if !ok || v.Start > at {
