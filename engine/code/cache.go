@@ -13,6 +13,7 @@ package code
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -251,10 +252,10 @@ func (c *Cache) make(s *mem.Space, t *isa.Target, pc uint64, mode uint32, lanes 
 	src := &source{space: s}
 	start := time.Now()
 	f, err := c.lift(src, t, pc, mode, lanes)
+	if missing := (*lift.FetchError)(nil); errors.As(err, &missing) && src.fault != nil && src.fault.VA>>mem.PageShift == missing.PC>>mem.PageShift {
+		return nil, src.fault
+	}
 	if err != nil {
-		if src.fault != nil && src.fault.VA>>mem.PageShift == pc>>mem.PageShift {
-			return nil, src.fault
-		}
 		return nil, err
 	}
 	code = &Code{Func: f, blocks: make(map[uint32]int, len(f.Blocks))}
@@ -298,7 +299,7 @@ func fetchAll(s *mem.Space, f *ir.Func) []byte {
 // source reads instruction memory of a space.
 type source struct {
 	space *mem.Space
-	fault *mem.Fault // of the last Fetch that got nothing
+	fault *mem.Fault // of the last Fetch that did not get all
 }
 
 // Fetch implements lift.Source.
@@ -307,10 +308,8 @@ func (s *source) Fetch(pc uint64, dst []byte) int {
 	for n < len(dst) {
 		host, avail, _, f := s.space.Translate(pc+uint64(n), mem.Exec)
 		if f != nil {
-			if n == 0 {
-				f.Lane = -1
-				s.fault = f
-			}
+			f.Lane = -1
+			s.fault = f
 			break
 		}
 		m := min(uint64(len(dst)-n), max(avail, 1))

@@ -2,6 +2,7 @@ package lift
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -15,7 +16,7 @@ type Source interface {
 	Fetch(pc uint64, dst []byte) int
 }
 
-// FetchError says that the entry of a function is not executable memory.
+// FetchError says that the first instruction of a function is not, or not wholly, in executable memory: PC is its first dword that is missing.
 type FetchError struct{ PC uint64 }
 
 func (e *FetchError) Error() string { return fmt.Sprintf("no code at %#x", e.PC) }
@@ -66,12 +67,10 @@ func Func(src Source, t *isa.Target, pc uint64, mode uint32, lanes int) (*ir.Fun
 	l.f, l.lanes, l.slab = f, lanes, sc.slab[:0]
 	l.vn, l.vreg, l.stamp, l.second = &sc.vn, &sc.vreg, sc.last, &sc.second
 	l.setFP()
-	if l.code.at(pc) == nil {
-		return nil, &FetchError{pc}
+	if w := l.code.at(pc); l.code.cut(w, isa.Measure(t, w, &l.in)) {
+		return nil, &FetchError{pc + uint64(len(w))}
 	}
-	if err := l.discover(); err != nil {
-		return nil, err
-	}
+	l.discover()
 	f.Values = sc.values[:0]
 	codes := sc.codes[:0]
 	c := &sc.ctx
@@ -102,7 +101,7 @@ type flow struct {
 
 // discover walks the code from the entry and makes the Func's blocks, in order of address but for the entry, which is
 // Blocks[0].
-func (l *lifter) discover() error {
+func (l *lifter) discover() {
 	l.at.lead(0)
 	work := []uint32{0}
 	for len(work) > 0 {
@@ -154,13 +153,11 @@ func (l *lifter) discover() error {
 	for i, b := range f.Blocks {
 		l.at.setBlock(b.PC, i)
 	}
-	return nil
 }
 
 // flow looks at the instruction at off for discovery.
 func (l *lifter) flow(off uint32, in *isa.Inst) flow {
-	w := l.code.at(l.addr(off))
-	if w == nil || isa.Measure(l.t, w, in) != nil {
+	if isa.Measure(l.t, l.code.at(l.addr(off)), in) != nil {
 		return flow{size: 4, end: true}
 	}
 	fl := flow{size: uint32(in.Size)}
@@ -210,11 +207,16 @@ func (l *lifter) block(b *ir.Block, c *ictx) {
 		}
 		l.pc = off
 		w := l.code.at(l.addr(off))
-		if w == nil || b.Insts > MaxInsts {
-			l.exit(b, ir.ExitFetch, 0, off)
+		err := l.decode(w, in)
+		if l.code.cut(w, err) || b.Insts > MaxInsts {
+			if l.gprOn {
+				l.illegal(b, errIndexMode.Error(), nil)
+				return
+			}
+			l.exit(b, ir.ExitFetch, 0, off) // who comes here finds the code, or the fault
 			return
 		}
-		if err := l.decode(w, in); err != nil {
+		if err != nil {
 			for i := 0; i+4 <= len(w) && i < 8; i += 4 {
 				in.Raw[i/4] = binary.LittleEndian.Uint32(w[i:])
 			}
@@ -459,7 +461,7 @@ type window struct {
 	valid bool
 }
 
-// at returns the code at pc, as much as one instruction can need; nil when not even a word can be read.
+// at returns the code at pc, as much as one instruction can need or can be read: nothing when not even a word can.
 func (w *window) at(pc uint64) []byte {
 	if base := pc &^ 4095; !w.valid || base != w.base {
 		w.base, w.valid = base, true
@@ -475,4 +477,9 @@ func (w *window) at(pc uint64) []byte {
 		return nil
 	}
 	return w.buf[:n]
+}
+
+// cut tells whether decoding code, which at returned, failed because the memory of the instruction, or of its end, is not there.
+func (w *window) cut(code []byte, err error) bool {
+	return len(code) < len(w.buf) && errors.Is(err, isa.ErrShort)
 }
