@@ -108,7 +108,7 @@ func (d *Device) Close() {
 	d.closed = true
 	d.mu.Unlock()
 	for _, id := range ids {
-		_ = d.UnloadQueue(id, Kill)
+		_ = d.UnloadQueue(id, Kill) // ErrNotFound at most: somebody has just done it
 	}
 	d.mu.Lock()
 	for _, q := range d.saved {

@@ -61,7 +61,7 @@ type Config struct {
 
 	NoMigration bool              // managed memory stays in the host
 	OldSVM      bool              // kernel/kfd/svm serves shared virtual memory, not kernel/amdgpu/svm
-	Warn        func(text string) // told of what the system does not let us do; may be nil
+	Warn        func(text string) // told of what the system or the chip does not let us do, with locks held; may be nil
 	Hooks       Hooks
 
 	DelayInterrupts Delay // an injected fault

@@ -1,6 +1,7 @@
 package kfd
 
 import (
+	"fmt"
 	"math/bits"
 	"sort"
 	"sync/atomic"
@@ -308,7 +309,7 @@ func seMasks(s *profile.Shape, mask []uint32) (m [8]uint32) {
 	return m
 }
 
-// load puts the queue on the hardware if it is active; called with p.mu held.
+// load puts the queue on the hardware if it is active; called with p.qMu held.
 func (q *queue) load() error {
 	if q.loaded || !q.active() {
 		return nil
@@ -320,30 +321,45 @@ func (q *queue) load() error {
 	return nil
 }
 
-// unload takes it off; called with p.mu held.
-func (q *queue) unload(how silicon.Unload) {
-	if q.loaded {
-		_ = q.pd.node.dev.Chip.UnloadQueue(q.hqd, how)
-		q.loaded = false
+// unload takes it off; called with p.qMu held. ETIME when the chip does not: then its waves may go on, and it counts as loaded.
+func (q *queue) unload(how silicon.Unload) error {
+	if !q.loaded {
+		return nil
+	}
+	if err := q.pd.node.dev.Chip.UnloadQueue(q.hqd, how); err != nil {
+		q.warn("does not leave the hardware", err)
+		return unix.ETIME
+	}
+	q.loaded = false
+	return nil
+}
+
+func (q *queue) warn(what string, err error) {
+	if w := q.pd.proc.drv.cfg.Warn; w != nil {
+		w(fmt.Sprintf("queue %d of GPU %d %s: %v", q.id, q.pd.node.id, what, err))
 	}
 }
 
-// drop destroys a queue; called with p.mu held.
+// drop destroys a queue; called with p.mu held. When the chip does not let it go (ETIME) it is gone for the program all the same, as in
+// pqm_destroy_queue, but its slot, its doorbell and its MQD stay taken: the chip may go on using them.
 func (p *process) drop(q *queue) error {
 	p.qMu.Lock()
-	q.unload(silicon.Kill)
+	err := q.unload(silicon.Kill)
 	delete(p.queues, q.id)
 	p.qMu.Unlock()
-	q.pd.node.dev.Chip.DropSaved(q.mem)
-	q.pd.node.dev.FreeQueue(q.hqd)
-	if q.hqd.Class == silicon.Compute {
-		q.pd.doorIDs[q.doorbell/64] &^= 1 << (q.doorbell % 64)
-	}
 	if q.pd.gwsQueue == q {
 		q.pd.gwsQueue = nil
 		_ = q.pd.setGWS(false)
 	}
 	q.release()
+	if err != nil {
+		return err
+	}
+	q.pd.node.dev.Chip.DropSaved(q.mem)
+	q.pd.node.dev.FreeQueue(q.hqd)
+	if q.hqd.Class == silicon.Compute {
+		q.pd.doorIDs[q.doorbell/64] &^= 1 << (q.doorbell % 64)
+	}
 	q.mqd.Put()
 	return nil
 }
@@ -379,7 +395,9 @@ func (p *process) updateQueue(a *kfd.UpdateQueueArgs) error {
 	}
 	p.qMu.Lock()
 	defer p.qMu.Unlock()
-	q.unload(silicon.Preempt)
+	if err := q.unload(silicon.Preempt); err != nil {
+		return err
+	}
 	old := q.args
 	q.args.RingBaseAddress, q.args.RingSize = a.RingBaseAddress, a.RingSize
 	q.args.QueuePercentage, q.args.QueuePriority = a.QueuePercentage, a.QueuePriority
@@ -446,10 +464,12 @@ func (p *process) setCUMask(a *kfd.SetCUMaskArgs) error {
 	if q.hqd.Class == silicon.SDMA {
 		return unix.EINVAL
 	}
-	q.cuMask = mask
 	p.qMu.Lock()
 	defer p.qMu.Unlock()
-	q.unload(silicon.Preempt)
+	if err := q.unload(silicon.Preempt); err != nil {
+		return err
+	}
+	q.cuMask = mask
 	if err := q.patch(); err != nil {
 		return unix.EINVAL
 	}
@@ -530,20 +550,22 @@ func (p *process) allocQueueGWS(a *kfd.AllocQueueGWSArgs) error {
 	return nil
 }
 
-// Quiesce takes all queues of the process off the hardware: no wave runs when it returns. Counted; each needs a Resume. It implements
-// svm.Queues and is called in notifiers. The silicon preempts what it is asked to: there is no error.
+// Quiesce takes all queues of the process off the hardware: no wave runs when it returns nil. Counted, also when it fails; each needs a
+// Resume. ETIME when the chip does not let one go, which the next Quiesce tries again. It implements svm.Queues and is called in notifiers.
 func (p *process) Quiesce() error {
 	p.qMu.Lock()
 	defer p.qMu.Unlock()
 	p.quiesced++
-	if p.quiesced > 1 {
-		return nil
-	}
+	var failed error
 	for _, q := range p.sortedQueues() {
-		q.evicted++
-		q.unload(silicon.Preempt)
+		if p.quiesced == 1 {
+			q.evicted++
+		}
+		if err := q.unload(silicon.Preempt); err != nil {
+			failed = err
+		}
 	}
-	return nil
+	return failed
 }
 
 // Resume undoes one Quiesce.
@@ -557,7 +579,9 @@ func (p *process) Resume() {
 	for _, q := range p.sortedQueues() {
 		if q.evicted > 0 {
 			q.evicted--
-			_ = q.load()
+			if err := q.load(); err != nil {
+				q.warn("does not come back to the hardware", err)
+			}
 		}
 	}
 }
