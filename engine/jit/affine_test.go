@@ -267,26 +267,30 @@ func testAffine(t *testing.T) {
 	}
 	bad := 0
 	for seed := first; seed < first+n; seed++ {
-		f := affineFunc(seed, seed%4 == 0)
-		if err := ir.Verify(f); err != nil {
-			t.Fatalf("seed %d: bad test: %v", seed, err)
-		}
-		diff := diffEnginesWith(t, seed, f, affineVGPRs, func(g *rig) {
-			affineState(seed, g)
-			if seed%7 == 1 {
-				g.space.scatter()
-			}
-			if seed%9 == 1 {
-				g.w.SetEXEC(seed * 0x9e3779b97f4a7c15)
-			}
-		})
-		if len(diff) > 0 {
-			t.Errorf("seed %d, %d lanes:\n  %s", seed, f.Lanes, strings.Join(diff, "\n  "))
+		if diff := affineDiff(t, seed); len(diff) > 0 {
+			t.Errorf("seed %d:\n  %s", seed, strings.Join(diff, "\n  "))
 			if bad++; bad > 5 {
 				t.Fatal("too many differences")
 			}
 		}
 	}
+}
+
+// affineDiff runs affineFunc on both engines and returns what differs.
+func affineDiff(t testing.TB, seed uint64) []string {
+	f := affineFunc(seed, seed%4 == 0)
+	if err := ir.Verify(f); err != nil {
+		t.Fatalf("seed %d: bad test: %v", seed, err)
+	}
+	return diffEnginesWith(t, seed, f, affineVGPRs, func(g *rig) {
+		affineState(seed, g)
+		if seed%7 == 1 {
+			g.space.scatter()
+		}
+		if seed%9 == 1 {
+			g.w.SetEXEC(seed * 0x9e3779b97f4a7c15)
+		}
+	})
 }
 
 // TestAffineTaken sees that runs are found and gone through, in most iterations of most loops whose lanes are in order.

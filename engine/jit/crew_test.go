@@ -205,6 +205,49 @@ func crewRun(t testing.TB, e engine.Engine, seed uint64, f *ir.Func) (seen [][]b
 	return seen, exits, together
 }
 
+// crewDiff runs a work-group of crewFunc on both engines and returns what differs, how often waves ran together, and whether registers were left out.
+func crewDiff(t testing.TB, seed uint64) (diff []string, together int, lazy bool) {
+	f := crewFunc(seed)
+	var callee *ir.Func
+	if seed%3 == 2 {
+		callee = crewCallee(seed, f)
+		if err := ir.Verify(callee); err != nil {
+			t.Fatalf("seed %d: bad test: %v", seed, err)
+		}
+	}
+	return crewDiffOf(t, seed, f, callee)
+}
+
+// crewDiffOf is crewDiff for any function that crewRun can run, and one that it calls.
+func crewDiffOf(t testing.TB, seed uint64, f, callee *ir.Func) (diff []string, together int, lazy bool) {
+	if err := ir.Verify(f); err != nil {
+		t.Fatalf("seed %d: bad test: %v", seed, err)
+	}
+	lifter := func(_ lift.Source, _ *isa.Target, pc uint64, _ uint32, _ int) (*ir.Func, error) {
+		if callee != nil && pc >= callee.PC {
+			return callee, nil
+		}
+		return f, nil
+	}
+	j, err := NewWith(code.New(lifter))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.mem.Close()
+	want, wantExits, _ := crewRun(t, interp.NewWith(code.New(lifter)), seed, f)
+	j.lazy, j.allAtEnd = seed%2 == 1 && strings.Count(wantExits, ir.ExitEndPgm.String()) == strings.Count(wantExits, ";"), true
+	got, gotExits, c := crewRun(t, j, seed, f)
+	if gotExits != wantExits {
+		diff = append(diff, "exits "+gotExits+"want "+wantExits)
+	}
+	for i := range want {
+		if at := firstDiff(want[i], got[i]); at >= 0 {
+			diff = append(diff, fmt.Sprintf("part %d of %d differs at %#x", i, len(want), at))
+		}
+	}
+	return diff, c, j.lazy
+}
+
 func TestCrew(t *testing.T) { onEach(t, testCrew) }
 
 func testCrew(t *testing.T) {
@@ -216,44 +259,11 @@ func testCrew(t *testing.T) {
 	}
 	together, lazy, bad := 0, 0, 0
 	for seed := first; seed < first+n; seed++ {
-		f := crewFunc(seed)
-		var callee *ir.Func
-		if seed%3 == 2 {
-			callee = crewCallee(seed, f)
-			if err := ir.Verify(callee); err != nil {
-				t.Fatalf("seed %d: bad test: %v", seed, err)
-			}
-		}
-		if err := ir.Verify(f); err != nil {
-			t.Fatalf("seed %d: bad test: %v", seed, err)
-		}
-		lifter := func(_ lift.Source, _ *isa.Target, pc uint64, _ uint32, _ int) (*ir.Func, error) {
-			if callee != nil && pc >= callee.PC {
-				return callee, nil
-			}
-			return f, nil
-		}
-		j, err := NewWith(code.New(lifter))
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, wantExits, _ := crewRun(t, interp.NewWith(code.New(lifter)), seed, f)
-		j.lazy, j.allAtEnd = seed%2 == 1 && strings.Count(wantExits, ir.ExitEndPgm.String()) == strings.Count(wantExits, ";"), true
-		lazy += b2i(j.lazy)
-		got, gotExits, c := crewRun(t, j, seed, f)
-		j.mem.Close()
+		diff, c, l := crewDiff(t, seed)
 		together += c
-		var diff []string
-		if gotExits != wantExits {
-			diff = append(diff, "exits "+gotExits+"want "+wantExits)
-		}
-		for i := range want {
-			if at := firstDiff(want[i], got[i]); at >= 0 {
-				diff = append(diff, fmt.Sprintf("part %d of %d differs at %#x", i, len(want), at))
-			}
-		}
+		lazy += b2i(l)
 		if len(diff) > 0 {
-			t.Errorf("seed %d, %d lanes: %s", seed, f.Lanes, strings.Join(diff, "\n  "))
+			t.Errorf("seed %d: %s", seed, strings.Join(diff, "\n  "))
 			if bad++; bad > 5 {
 				t.Fatal("too many differences")
 			}

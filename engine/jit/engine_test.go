@@ -42,6 +42,10 @@ func diffEnginesWith(t testing.TB, seed uint64, f *ir.Func, nvgpr int, setUp fun
 	defer j.mem.Close()
 	j.quick = seed/2%4 == 3
 	j.lazy, j.allAtEnd = seed/8%2 == 1, true
+	pieces := int64(1)
+	if seed/32%2 == 1 { // the wave leaves often, and others go on with it
+		pieces = 12
+	}
 	var rigs [2]*rig
 	var exits [2]ir.Exit
 	for i, e := range []engine.Engine{interp.NewWith(code.New(lifter)), j} {
@@ -51,9 +55,20 @@ func diffEnginesWith(t testing.TB, seed uint64, f *ir.Func, nvgpr int, setUp fun
 		setUp(g)
 		g.w.PC = f.PC
 		g.w.S[isa.SRegFlatScratchLo], g.w.S[isa.SRegFlatScratchHi] = uint32(g.space.va)+4096, uint32(g.space.va>>32)
-		k := e.NewWorker()
-		exits[i] = k.Run(g.w)
+		k, other := e.NewWorker(), interp.NewWith(code.New(lifter)).NewWorker()
+		all := g.w.Fuel
+		for left := pieces; left > 0; left-- {
+			g.w.Fuel = all / pieces
+			run := k.Run
+			if seed/64%2 == 1 && left%3 == 1 {
+				run = other.Run
+			}
+			if exits[i] = run(g.w); exits[i] != ir.ExitFuel {
+				break
+			}
+		}
 		k.Close()
+		other.Close()
 		rigs[i] = g
 	}
 	a, b := rigs[0], rigs[1]

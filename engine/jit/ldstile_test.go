@@ -3,15 +3,12 @@
 package jit
 
 import (
-	"bytes"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
-	"github.com/pumice-gpu/pumice/engine/code"
-	"github.com/pumice-gpu/pumice/engine/interp"
 	"github.com/pumice-gpu/pumice/engine/ir"
 	"github.com/pumice-gpu/pumice/engine/isa"
-	"github.com/pumice-gpu/pumice/engine/lift"
 )
 
 // tileLoadsFunc is a random function with many loads of one or two addresses, which are often such as a region has a version for: one for
@@ -210,25 +207,12 @@ func testCrewTiles(t *testing.T) {
 		if err := ir.Verify(f); err != nil {
 			t.Fatalf("seed %d: bad test: %v", seed, err)
 		}
-		lifter := func(lift.Source, *isa.Target, uint64, uint32, int) (*ir.Func, error) { return f, nil }
-		j, err := NewWith(code.New(lifter))
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, wantExits, _ := crewRun(t, interp.NewWith(code.New(lifter)), seed, f)
 		if p, err := CompileWith(f, Options{AVX2: hostAVX2}); err != nil || p.tiled == 0 && !hostAVX2 {
 			t.Fatalf("seed %d: no version for tiles (%v)", seed, err)
 		}
-		got, exits, n := crewRun(t, j, seed, f)
-		j.mem.Close()
-		together += n
-		if exits != wantExits {
-			t.Fatalf("seed %d: %s, want %s", seed, exits, wantExits)
-		}
-		for i := range want {
-			if !bytes.Equal(got[i], want[i]) {
-				t.Fatalf("seed %d: state %d differs\n%s", seed, i, f)
-			}
+		diff, n, _ := crewDiffOf(t, seed, f, nil)
+		if together += n; len(diff) > 0 {
+			t.Fatalf("seed %d: %s\n%s", seed, strings.Join(diff, "\n  "), f)
 		}
 	}
 	if together == 0 {

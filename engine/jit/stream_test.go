@@ -301,7 +301,7 @@ func streamFunc(r *rand.Rand, waves int) (f *ir.Func, n uint64) {
 
 // streamSeed runs the function of a seed in batches, what they leave by the oracle, and everything by the oracle; it returns the waves
 // that ran in batches, and all.
-func streamSeed(t *testing.T, seed uint64) (batched, all int) {
+func streamSeed(t testing.TB, seed uint64) (batched, all int) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 77))
 	groups, waves := 1+r.IntN(5), 1+r.IntN(4)
