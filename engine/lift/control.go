@@ -211,6 +211,10 @@ func leaveRule(c *ictx, args []string) error {
 	}
 	switch args[0] {
 	case "barrier":
+		if to := c.sink(c.next); to != c.next && !c.gprOn {
+			c.sinking, c.sunk, c.sunkPC = true, to, c.pc
+			return nil
+		}
 		c.leave(ir.ExitBarrier, 0)
 	case "sleep":
 		c.leave(ir.ExitSleep, imm)

@@ -25,7 +25,7 @@
 // Func lifts all that is reachable by direct branches, and by falling through exits that resume (barriers, calls, traps),
 // from one PC. No value crosses a block boundary, so an engine may enter a Func at any block's PC; those that follow an
 // exit are where runs resume. Registers are cached inside a block, each write is emitted in program order, and a
-// trailing pass drops the writes that no one can see. Encodings that are reserved or have no meaning here end their
+// trailing pass drops the writes that no one can see. A barrier's exit may stand behind arithmetic that follows it (sink.go). Encodings that are reserved or have no meaning here end their
 // block with ExitIllegal: the rest of the kernel runs.
 package lift
 

@@ -425,3 +425,40 @@ func (v *vector) check(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// What stands behind a barrier that sinks is done once, before the wave waits, and a wave that comes back goes on behind it.
+func TestSunkBarrierRuns(t *testing.T) {
+	code := lift.Assemble(t, "gfx90a", `
+		v_mov_b32 v0, 1.0
+		v_mov_b32 v1, 2.0
+		s_barrier
+		v_fmac_f32 v0, v1, v1
+		v_fmac_f32 v0, v1, v1
+		v_fmac_f32 v0, v1, v1
+		v_fmac_f32 v0, v1, v0
+		s_endpgm`)
+	old := eng
+	defer func() { eng = old }()
+	for _, e := range engines() {
+		eng = e
+		m := newMachine(t, "gfx90a", 64)
+		if x := m.run(code); x != ir.ExitBarrier || m.w.PC != m.a.base+codeAt+uint64(len(code))-4 {
+			t.Fatalf("exit %v at %#x", x, m.w.PC-m.a.base-codeAt)
+		}
+		if x := m.worker.Run(m.w); x != ir.ExitEndPgm {
+			t.Fatalf("exit %v", x)
+		}
+		if x := math.Float32frombits(m.w.VGPR(0)[63]); x != 39 {
+			t.Errorf("v0 is %g", x)
+		}
+	}
+}
+
+// engines are all that this machine has.
+func engines() []engine.Engine {
+	es := []engine.Engine{interp.New()}
+	if j, err := jit.New(); err == nil {
+		es = append(es, j)
+	}
+	return es
+}

@@ -37,12 +37,15 @@ type lifter struct {
 	in    isa.Inst // being decoded
 
 	fps     [2]ir.FP
-	second  *ictx // of the other half of a dual instruction
-	maxVGPR int   // see lastVGPR; -1 until asked
-	calls   bool  // lastVGPR: the code calls or is called, so registers may hold arguments and results that it does not name
-	gprIdx  uint8 // operands that s_set_gpr_idx mode applies to
-	gprOn   bool  // the mode is on, since its s_set_gpr_idx_on in this block
-	done    bool  // the current instruction has ended its block
+	second  *ictx  // of the other half of a dual instruction
+	maxVGPR int    // see lastVGPR; -1 until asked
+	calls   bool   // lastVGPR: the code calls or is called, so registers may hold arguments and results that it does not name
+	gprIdx  uint8  // operands that s_set_gpr_idx mode applies to
+	gprOn   bool   // the mode is on, since its s_set_gpr_idx_on in this block
+	sinking bool   // behind a barrier that sinks,
+	sunk    uint32 // to here,
+	sunkPC  uint32 // from here
+	done    bool   // the current instruction has ended its block
 }
 
 var pool = sync.Pool{New: func() any { return new(scratch) }}
@@ -96,7 +99,8 @@ type flow struct {
 	end    bool   // control does not reach the next instruction inside its block
 	target uint32 // of a direct branch
 	branch bool
-	resume bool // the next instruction starts a block though no branch goes there
+	resume bool   // the next instruction starts a block though no branch goes there
+	sunk   uint32 // where a barrier that sinks stops the wave, or 0
 }
 
 // discover walks the code from the entry and makes the Func's blocks, in order of address but for the entry, which is
@@ -118,6 +122,9 @@ func (l *lifter) discover() {
 			fl := l.flow(off, &l.in)
 			l.at.see(off, fl.size)
 			next := off + fl.size
+			if fl.sunk != 0 {
+				l.at.lead(fl.sunk)
+			}
 			if fl.branch {
 				l.at.lead(fl.target)
 				work = append(work, fl.target)
@@ -170,6 +177,12 @@ func (l *lifter) flow(off uint32, in *isa.Inst) flow {
 		fl.end = true
 		return fl
 	}
+	if m.ruleName == "leave" && m.args[0] == "barrier" {
+		if fl.sunk = l.sink(next); fl.sunk != next {
+			return fl
+		}
+		fl.sunk = 0
+	}
 	if k := m.flow; k != 0 {
 		fl.end = k&flowEnd != 0
 		fl.resume = k&flowResume != 0
@@ -192,10 +205,13 @@ func (l *lifter) decode(code []byte, in *isa.Inst) error { return isa.Decode(l.t
 // block lifts the instructions of b up to the next block or a terminator.
 func (l *lifter) block(b *ir.Block, c *ictx) {
 	l.enter(b)
-	l.done, l.gprOn = false, false
+	l.done, l.gprOn, l.sinking = false, false, false
 	off := b.PC
 	in := &l.in
 	for {
+		if l.sinking && l.stopSunk(b, off) {
+			return
+		}
 		if i, ok := l.at.blockAt(off); ok && off != b.PC {
 			l.pc = off
 			if l.gprOn {
@@ -234,6 +250,11 @@ func (l *lifter) block(b *ir.Block, c *ictx) {
 			c.fail(errIndexMode)
 		}
 		if c.err != nil {
+			if l.sinking {
+				b.Insts--
+				l.stop(b, off)
+				return
+			}
 			l.illegal(b, in.Op.Name+": "+c.err.Error(), in.Raw[:in.Size/4])
 			return
 		}
