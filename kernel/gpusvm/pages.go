@@ -241,7 +241,7 @@ func (g *SVM) Evict(r *Range, cause string) error {
 		err = nil
 		// Mapping by mapping: a part that is not mapped any more has nothing to bring home, nor has one that may not be accessed.
 		for a := r.Start; a < r.End && err == nil; {
-			v, ok := s.FindVMA(a)
+			v, ok := s.FindVMAIn(a, a, r.End)
 			if !ok || v.Start >= r.End {
 				break
 			}

@@ -239,7 +239,9 @@ func (g *SVM) insert(w *Window, addr uint64, o InsertOptions) (*Range, error) {
 	s := g.cfg.Space
 	s.MmapLock().RLock()
 	defer s.MmapLock().RUnlock()
-	v, ok := s.FindVMA(addr)
+	from, to := g.Around(addr)
+	from, to = max(from, w.Start, o.Start), min(to, w.End, o.End)
+	v, ok := s.FindVMAIn(addr, from, to)
 	switch {
 	case !ok || v.Start > addr:
 		return nil, mm.ENOENT
@@ -249,7 +251,7 @@ func (g *SVM) insert(w *Window, addr uint64, o InsertOptions) (*Range, error) {
 	if rs := w.Ranges(addr, addr+1); rs != nil {
 		return rs[0], nil
 	}
-	lo, hi := max(v.Start, w.Start, o.Start), min(v.End, w.End, o.End)
+	lo, hi := max(v.Start, from), min(v.End, to)
 	for _, size := range g.cfg.Chunks {
 		start := addr &^ (size - 1)
 		end := start + size
@@ -273,6 +275,12 @@ func (g *SVM) insert(w *Window, addr uint64, o InsertOptions) (*Range, error) {
 		return r, nil
 	}
 	return nil, mm.EINVAL
+}
+
+// Around is where a range that contains addr can be: within the largest chunk.
+func (g *SVM) Around(addr uint64) (lo, hi uint64) {
+	size := g.cfg.Chunks[0]
+	return addr &^ (size - 1), addr&^(size-1) + size
 }
 
 // populated reports whether every page of the chunk has a CPU page.

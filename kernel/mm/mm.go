@@ -213,6 +213,9 @@ type Space interface {
 	MmapLock() sched.RWSem
 	// FindVMA returns the first VMA that ends above addr. mmap_lock is held.
 	FindVMA(addr uint64) (VMA, bool)
+	// FindVMAIn is FindVMA for a caller to whom [lo, hi) matters, which addr is in: outside of it the VMA may be longer than it says. It can
+	// be cheaper.
+	FindVMAIn(addr, lo, hi uint64) (VMA, bool)
 	// Get takes a user of the space, false when it has exited (mmget_not_zero).
 	Get() bool
 	Put()

@@ -169,7 +169,7 @@ type Options struct {
 func (p *Pagemap) MigrateToDevmem(d *Devmem, s mm.Space, start, end uint64, o Options) error {
 	z := &ZDD{devmem: d, pagemap: p}
 	defer z.get().put()
-	v, ok := s.FindVMA(start)
+	v, ok := s.FindVMAIn(start, start, end)
 	switch {
 	case !ok || v.Start > start:
 		return mm.ENOENT

@@ -54,6 +54,9 @@ func (s *SVM) faultOnce(addr uint64, write bool) error {
 	a, start, end, hole := s.attrs.at(addr)
 	if hole {
 		var err error
+		if v, ok = s.nextVMA(addr); !ok || v.Start > addr { // all of it: attributes do not end where a range must
+			return mm.EFAULT
+		}
 		if a, start, end, err = s.createAttrs(addr, v, start, end); err != nil {
 			return err
 		}

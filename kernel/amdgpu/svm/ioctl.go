@@ -21,7 +21,7 @@ func (s *SVM) checkRange(start, size uint64) error {
 	l.RLock()
 	defer l.RUnlock()
 	for a := start; a < end; {
-		v, ok := s.cfg.Space.FindVMA(a)
+		v, ok := s.cfg.Space.FindVMAIn(a, a, end)
 		if !ok || v.Start > a {
 			return mm.EFAULT
 		}

@@ -36,7 +36,7 @@ func (s *SVM) mapAttrRanges(start, end uint64, mode migrateMode, cause string) e
 // mapInterval maps [start, end), which has attributes a throughout. EFAULT where the process has nothing mapped.
 func (s *SVM) mapInterval(start, end uint64, a Attrs, mode migrateMode, cause string) error {
 	for addr := start; addr < end; {
-		v, ok := s.vma(addr)
+		v, ok := s.vmaIn(addr, start, end)
 		if !ok {
 			return mm.EFAULT
 		}
@@ -47,6 +47,9 @@ func (s *SVM) mapInterval(start, end uint64, a Attrs, mode migrateMode, cause st
 		r, ro, err := s.insert(addr, lo, hi, a.Flags&FlagGPURO != 0 || v.Prot&mm.ProtWrite == 0)
 		if err != nil {
 			return err
+		}
+		if r.r.Start < start || r.r.End > end {
+			v, _ = s.vma(addr)
 		}
 		if !fits(r, v) && !s.cfg.Mistakes.CrossVMA {
 			if _, err := s.dissolve(r, cause); err != nil {
@@ -62,12 +65,16 @@ func (s *SVM) mapInterval(start, end uint64, a Attrs, mode migrateMode, cause st
 	return nil
 }
 
-// vma returns the VMA that contains addr.
-func (s *SVM) vma(addr uint64) (mm.VMA, bool) {
+// vma returns the VMA that contains addr, as far as a range there can be.
+func (s *SVM) vma(addr uint64) (mm.VMA, bool) { return s.vmaIn(addr, 0, ^uint64(0)) }
+
+// vmaIn is vma as far as [start, end).
+func (s *SVM) vmaIn(addr, start, end uint64) (mm.VMA, bool) {
 	l := s.cfg.Space.MmapLock()
 	l.RLock()
 	defer l.RUnlock()
-	v, ok := s.cfg.Space.FindVMA(addr)
+	lo, hi := s.g.Around(addr)
+	v, ok := s.cfg.Space.FindVMAIn(addr, max(lo, start), min(hi, end))
 	return v, ok && v.Start <= addr
 }
 

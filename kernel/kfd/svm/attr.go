@@ -172,7 +172,7 @@ func (s *SVM) checkRange(start, size uint64) error {
 		return mm.EINVAL
 	}
 	for a := start; a < end; {
-		v, ok := s.space.FindVMA(a)
+		v, ok := s.space.FindVMAIn(a, a, end)
 		if !ok || v.Start > a || v.Kind == mm.IO {
 			return mm.EFAULT
 		}

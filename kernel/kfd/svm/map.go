@@ -79,7 +79,7 @@ func (s *SVM) validateAndMap(p *prange, start, end uint64, gpu int, cause string
 		}
 	}
 	for at := start; at < end; {
-		v, ok := s.space.FindVMA(at)
+		v, ok := s.space.FindVMAIn(at, at, end)
 		if !ok || v.Start > at {
 			return mm.EFAULT
 		}

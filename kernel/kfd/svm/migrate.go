@@ -256,7 +256,7 @@ func (s *SVM) toRAMIn(space mm.Space, p *prange, start, end uint64, page mm.Foli
 	gpu := max(s.gpu(s.loc(b.dev)), 0)
 	var failed error
 	for at := start; at < end; {
-		v, ok := space.FindVMA(at)
+		v, ok := space.FindVMAIn(at, at, end)
 		if !ok || v.Start >= end {
 			break
 		}
@@ -302,7 +302,7 @@ func (s *SVM) toVRAM(p *prange, start, end uint64, fresh *bo, cause string) erro
 	moved := 0
 	var failed error
 	for at := start; at < end; {
-		v, ok := s.space.FindVMA(at)
+		v, ok := s.space.FindVMAIn(at, at, end)
 		if !ok || v.Start > at {
 			failed = mm.EFAULT
 			break

@@ -97,7 +97,7 @@ func (s *Space) Fault(r *mm.FaultRequest) ([]mm.PFN, error) {
 	s.mmap.AssertRHeld()
 	end := r.Start + uint64(r.Pages)<<mm.PageShift
 	for a := r.Start; a < end; {
-		v, ok := s.FindVMA(a)
+		v, ok := s.FindVMAIn(a, a, end)
 		switch {
 		case !ok || v.Start > a || v.Kind == mm.IO || v.Prot&mm.ProtRead == 0:
 			return nil, mm.EFAULT

@@ -138,7 +138,7 @@ func (g *migration) stageAt(i int) uint64 {
 // MigrateSetup collects the pages of a range and takes them out of the process.
 func (s *Space) MigrateSetup(r *mm.MigrateRequest) (mm.Migration, error) {
 	s.mmap.AssertRHeld()
-	v, ok := s.FindVMA(r.Start)
+	v, ok := s.FindVMAIn(r.Start, r.Start, r.End)
 	switch {
 	case !ok || v.Start > r.Start:
 		return nil, mm.ENOENT

@@ -122,12 +122,15 @@ func (s *Space) set(addr uint64, e entry) {
 	}
 }
 
-// mergeSteps bounds how many kernel VMAs FindVMA joins to each side.
+// mergeSteps bounds how many kernel VMAs FindVMAIn joins to each side.
 const mergeSteps = 64
 
 // FindVMA returns the first VMA that ends above addr. Watching a part of a VMA splits it in the kernel; here what differs in nothing else
 // is one VMA still. The staging area is not the application's.
-func (s *Space) FindVMA(addr uint64) (mm.VMA, bool) {
+func (s *Space) FindVMA(addr uint64) (mm.VMA, bool) { return s.FindVMAIn(addr, 0, ^uint64(0)) }
+
+// FindVMAIn joins pieces as far as [lo, hi): most often the kernel is asked once.
+func (s *Space) FindVMAIn(addr, lo, hi uint64) (mm.VMA, bool) {
 	v, ok := s.maps.next(addr)
 	if !ok {
 		return v, false
@@ -142,14 +145,14 @@ func (s *Space) FindVMA(addr uint64) (mm.VMA, bool) {
 	if !v.Anonymous() {
 		return v, true
 	}
-	for range mergeSteps {
+	for i := 0; i < mergeSteps && v.End < hi; i++ {
 		w, ok := s.maps.next(v.End)
 		if !ok || w.Start != v.End || !same(w) {
 			break
 		}
 		v.End = w.End
 	}
-	for range mergeSteps {
+	for i := 0; i < mergeSteps && v.Start > lo; i++ {
 		w, ok := s.maps.next(v.Start - 1)
 		if !ok || w.End != v.Start || !same(w) {
 			break

@@ -139,6 +139,9 @@ func (s *Space) FindVMA(addr uint64) (mm.VMA, bool) {
 	return s.findVMA(addr)
 }
 
+// FindVMAIn is no cheaper here.
+func (s *Space) FindVMAIn(addr, _, _ uint64) (mm.VMA, bool) { return s.FindVMA(addr) }
+
 func (s *Space) findVMA(addr uint64) (mm.VMA, bool) {
 	g, ok := s.vmas.Next(addr)
 	return vmaOf(g), ok
