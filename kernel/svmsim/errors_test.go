@@ -152,3 +152,38 @@ func TestFailedCallStaysHalfDone(t *testing.T) {
 		do("store into what is read-only", store(), mm.EFAULT)
 	})
 }
+
+// TestFlagsReachAllRanges takes the right to write away from two ranges while the process drops a page of the first, so that the call has to look
+// again: the second must follow too.
+func TestFlagsReachAllRanges(t *testing.T) {
+	for _, engine := range []svmsim.Engine{svmsim.DRM, svmsim.KFD} {
+		cfg := small(svmsim.Config{Engine: engine, Policy: svm.EvictFence})
+		f := sched.Explore(1, 200, sched.SimConfig{}, func(w sched.World) {
+			p, err := svmsim.New(w, cfg).NewProcess("p")
+			if err != nil {
+				w.Fail(err)
+			}
+			const size = 8 * mm.PageSize
+			d := p.On[0].SVM
+			err = errors.Join(p.Mmap(base, size, rw, mm.Anon), d.SetAttrs(base, size, []svm.Attr{{Type: svm.AttrAccess, Value: svm.AccessAllowMigrate}}))
+			done := w.NewWaitQueue("done")
+			dropped := false
+			w.Go("other", false, func() {
+				_ = p.DontNeed(base, mm.PageSize)
+				dropped = true
+				done.Wake()
+			})
+			if err = errors.Join(err, d.SetAttrs(base, size, []svm.Attr{{Type: svm.AttrGPURO, Value: 1}})); err != nil {
+				w.Fail(err)
+			}
+			if p.On[0].Access(base+7*mm.PageSize, true, func([]byte) {}) == nil {
+				w.Fail(errors.New("a store into what is read-only succeeds"))
+			}
+			done.Wait(func() bool { return dropped }, sched.Forever)
+			p.Close()
+		})
+		if f != nil {
+			t.Errorf("%s: %v", engineName[engine], f)
+		}
+	}
+}

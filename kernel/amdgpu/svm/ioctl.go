@@ -49,54 +49,75 @@ func (s *SVM) SetAttrs(start, size uint64, attrs []Attr) error {
 	if err := s.checkRange(start, size); err != nil {
 		return err
 	}
-	for tries := 1; ; tries++ {
-		err := s.setOnce(start, start+size, attrs)
-		if !errors.Is(err, mm.EAGAIN) && !errors.Is(err, mm.EBUSY) {
+	// Stretches are done in order; those after one that fails keep what they had.
+	var again []change
+	for at, end := start, start+size; at < end; {
+		x := s.assign(at, end, attrs)
+		if err := s.apply(x); retriable(err) {
+			again = append(again, x)
+		} else if err != nil {
 			return errno(err)
 		}
-		// The process changed under us. Let the workers catch up and do all of it again: it is idempotent.
+		at = x.end
+	}
+	for tries := 1; len(again) > 0; tries++ {
+		// The process changed under us. Let the workers catch up and do what is left again: it is idempotent. Most often that is all there
+		// was to wait for.
 		s.gc.w.Flush()
-		s.world.Sleep(time.Duration(min(tries, 20)) * 10 * time.Microsecond)
+		if tries > 1 {
+			s.world.Sleep(time.Duration(min(tries, 20)) * 10 * time.Microsecond)
+		}
 		if s.exiting.Load() {
 			return mm.EFAULT
 		}
-	}
-}
-
-// setOnce goes through the stretches of [start, end).
-func (s *SVM) setOnce(start, end uint64, attrs []Attr) error {
-	var again error
-	for at := start; at < end; {
-		s.attrs.mu.Lock()
-		prev, to := s.attrs.defaults, end
-		if g, ok := s.attrs.set.Next(at); ok {
-			if g.Start <= at {
-				prev, to = g.Value, min(end, g.End)
-			} else {
-				to = min(end, g.Start)
+		left := again
+		again = nil
+		for _, x := range left {
+			if err := s.apply(x); retriable(err) {
+				again = append(again, x)
+			} else if err != nil {
+				return errno(err)
 			}
 		}
-		next := prev.with(attrs)
-		s.attrs.assign(at, to, next)
-		s.attrs.mu.Unlock()
-		if t := classify(prev, next, attrs, s.cfg.XNACK); t != 0 {
-			s.svmLock.Lock()
-			err := s.apply(at, to, next, t)
-			s.svmLock.Unlock()
-			switch {
-			case errors.Is(err, mm.EAGAIN), errors.Is(err, mm.EBUSY):
-				again = err
-			case err != nil:
-				return err
-			}
-		}
-		at = to
 	}
-	return again
+	return nil
 }
 
-// apply does what a change of attributes on [start, end) asks for; svmLock is held.
-func (s *SVM) apply(start, end uint64, a Attrs, t trigger) error {
+// retriable says that the process changed meanwhile.
+func retriable(err error) bool { return errors.Is(err, mm.EAGAIN) || errors.Is(err, mm.EBUSY) }
+
+// change is a stretch whose attributes a request has changed, and what that asks for until it is done.
+type change struct {
+	start, end uint64
+	attrs      Attrs
+	what       trigger
+}
+
+// assign stores the attributes of a request for the first stretch of [start, end) that had the same throughout.
+func (s *SVM) assign(start, end uint64, attrs []Attr) change {
+	s.attrs.mu.Lock()
+	defer s.attrs.mu.Unlock()
+	prev := s.attrs.defaults
+	if g, ok := s.attrs.set.Next(start); ok {
+		if g.Start <= start {
+			prev, end = g.Value, min(end, g.End)
+		} else {
+			end = min(end, g.Start)
+		}
+	}
+	next := prev.with(attrs)
+	s.attrs.assign(start, end, next)
+	return change{start, end, next, classify(prev, next, attrs, s.cfg.XNACK)}
+}
+
+// apply does what a change asks for.
+func (s *SVM) apply(x change) error {
+	start, end, a, t := x.start, x.end, x.attrs, x.what
+	if t == 0 {
+		return nil
+	}
+	s.svmLock.Lock()
+	defer s.svmLock.Unlock()
 	if a.Access == AccessNone {
 		if t&trigAccessLose != 0 && !s.cfg.Mistakes.LoseAccessNoop {
 			return s.loseAccess(start, end)
