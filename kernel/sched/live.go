@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Live is the World of a running process.
@@ -18,11 +20,20 @@ func (l *Live) Go(name string, daemon bool, fn func()) { go fn() }
 func (l *Live) Now() time.Duration                     { return time.Since(l.start) }
 func (l *Live) Rand64() uint64                         { return rand.Uint64() }
 func (l *Live) Yield(string)                           {}
-func (l *Live) Sleep(d time.Duration)                  { time.Sleep(d) }
 func (l *Live) NewMutex(c *Class) Mutex                { return &liveMutex{world: l, class: c} }
 func (l *Live) NewRWSem(c *Class) RWSem                { return &liveRWSem{world: l, class: c} }
 func (l *Live) NewWaitQueue(string) WaitQueue          { return &liveWaitQueue{} }
 func (l *Live) Fail(err error)                         { panic(err) }
+
+// Sleep is exact to some 50 µs. Go's own sleep, when nothing else runs, ends with its next look at the network, which counts in milliseconds.
+func (l *Live) Sleep(d time.Duration) {
+	if d >= time.Millisecond {
+		time.Sleep(d)
+		return
+	}
+	for t := unix.NsecToTimespec(int64(d)); unix.Nanosleep(&t, &t) == unix.EINTR; {
+	}
+}
 
 func (l *Live) AfterFunc(name string, d time.Duration, fn func()) Timer {
 	return time.AfterFunc(d, fn)
