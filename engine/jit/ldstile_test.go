@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/pumice-gpu/pumice/engine/ir"
-	"github.com/pumice-gpu/pumice/engine/isa"
 )
 
 // tileLoadsFunc is a random function with many loads of one or two addresses, which are often such as a region has a version for: one for
