@@ -187,3 +187,30 @@ func TestFlagsReachAllRanges(t *testing.T) {
 		}
 	}
 }
+
+// TestChildKeepsPage gives a GPU access that does not reach the video memory where a child of a fork, and nobody else, still has pages.
+func TestChildKeepsPage(t *testing.T) {
+	run(t, svmsim.Config{Engine: svmsim.KFD, GPUs: 2, Policy: svm.EvictFence}, func(p *svmsim.Process) {
+		const size = 4 * mm.PageSize
+		must := func(what string, err error) {
+			if err != nil {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		access := []svm.Attr{{Type: svm.AttrAccess, Value: svm.AccessAllowMigrate}}
+		must("store", p.Store64(base, 7))
+		must("access", p.On[0].SVM.SetAttrs(base, size, access))
+		must("prefetch", p.On[0].SVM.SetAttrs(base, size, []svm.Attr{{Type: svm.AttrPrefetchLoc, Value: 1}}))
+		child := p.Fork("child")
+		must("madvise", p.DontNeed(base, size))
+		must("access of the other GPU", p.On[1].SVM.SetAttrs(base, size, access))
+		must("store of the other GPU", p.On[1].Access(base, true, func(b []byte) { b[0] = 1 }))
+		if v, err := p.Load64(base); err != nil || v != 1 {
+			t.Errorf("the parent has %d (%v)", v, err)
+		}
+		if v, err := child.Load64(base); err != nil || v != 7 {
+			t.Errorf("the child has %d (%v)", v, err)
+		}
+		child.Exit()
+	})
+}

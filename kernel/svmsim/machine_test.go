@@ -142,17 +142,20 @@ func TestNoByteIsLostKFD(t *testing.T) {
 
 // found are programs that once failed: what the nightly runs, which begin anywhere, have met.
 var found = []struct {
-	seed uint64
-	cfg  svmsim.Config
-	what string
+	seed  uint64
+	steps int
+	cfg   svmsim.Config
+	what  string
 }{
-	1: {930950001, svmsim.Config{Engine: svmsim.KFD, GPUs: 3, Policy: svm.EvictFence},
+	1: {930950001, 50, svmsim.Config{Engine: svmsim.KFD, GPUs: 3, Policy: svm.EvictFence},
 		"the model took a prefetch for the end of what an earlier call had failed to carry out (TestFailedCallStaysHalfDone)"},
+	2: {642314513, 120, svmsim.Config{Engine: svmsim.KFD, GPUs: 2, Policy: svm.EvictFence, VRAM: 8 * mm.PageSize},
+		"restore never ended, as a forked child, which waited for it, kept a page in video memory (TestChildKeepsPage)"},
 }
 
 func TestFound(t *testing.T) {
 	for i, c := range found[1:] {
-		if f := sched.Explore(c.seed, 1, sched.SimConfig{}, everything(small(c.cfg), 50)); f != nil {
+		if f := sched.Explore(c.seed, 1, sched.SimConfig{}, everything(small(c.cfg), c.steps)); f != nil {
 			t.Errorf("%d, %s: %v", i+1, c.what, f)
 		}
 	}

@@ -71,11 +71,8 @@ func (s *SVM) validateAndMap(p *prange, start, end uint64, gpu int, cause string
 	owner := s.owner(set)
 	if d := p.at(); d != nil && d.Pages.Owner() != owner {
 		// Somebody of them cannot reach it there.
-		if err := s.toRAM(p, p.start, p.end, cause); err != nil {
+		if err := s.leaveVRAM(p, d, cause); err != nil {
 			return err
-		}
-		if p.inVRAM(p.start, p.end) > 0 {
-			return mm.EAGAIN
 		}
 	}
 	for at := start; at < end; {
@@ -101,6 +98,53 @@ func (s *SVM) validateAndMap(p *prange, start, end uint64, gpu int, cause string
 		s.event(i, svm.EvMap, start, end, cause, nil)
 	})
 	return nil
+}
+
+// leaveVRAM moves p's pages home from d. EAGAIN when one could not move. What only children of a fork have there stays: to move would invalidate p,
+// and so keep the restore worker, which is where we come from, from ever ending.
+func (s *SVM) leaveVRAM(p *prange, d *Device, cause string) error {
+	if s.uses(d, p.start, p.end) {
+		if err := s.toRAM(p, p.start, p.end, cause); err != nil {
+			return err
+		}
+		if s.uses(d, p.start, p.end) {
+			return mm.EAGAIN
+		}
+	}
+	p.lock.Lock()
+	b := p.bo
+	p.bo = nil
+	p.lock.Unlock()
+	if b != nil {
+		b.removeRange(p)
+	}
+	return nil
+}
+
+// uses reports whether the process has pages of d in [start, end), or may have. Pages of a prange's buffer that live need not be the process's any
+// more: a child of a fork can have kept them. The mmap lock is held.
+func (s *SVM) uses(d *Device, start, end uint64) bool {
+	for at := start; at < end; {
+		v, ok := s.space.FindVMAIn(at, at, end)
+		if !ok || v.Start >= end {
+			break
+		}
+		lo, hi := max(at, v.Start), min(end, v.End)
+		at = hi
+		pfns, err := s.space.Fault(&mm.FaultRequest{Start: lo, Pages: int((hi - lo) >> mm.PageShift), Owner: d.Pages.Owner()})
+		if errors.Is(err, mm.EBUSY) {
+			return true // one of them moves
+		}
+		for _, x := range pfns {
+			if x.Folio == nil {
+				continue
+			}
+			if pm, _ := x.Folio.Device(); pm != nil {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // mapChunk maps a part of p that lies in one VMA.
