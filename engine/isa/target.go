@@ -40,6 +40,3 @@ type Target struct {
 	wave64 *Target
 	dec    *lazyDecoder // shared by both wave sizes
 }
-
-// MaxWave returns the wave size a code object gets unless its descriptor says otherwise.
-func (t *Target) MaxWave() int { return 64 }

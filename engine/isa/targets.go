@@ -42,9 +42,6 @@ func (t *Target) Wave(size int) *Target {
 	return t
 }
 
-// MaskDwords returns how many SGPRs a lane mask takes: 1 in wave32, 2 in wave64.
-func (t *Target) MaskDwords() uint8 { return t.maskN }
-
 func parseTargets(text string) ([]*Target, error) {
 	var out []*Target
 	for i, line := range strings.Split(text, "\n") {

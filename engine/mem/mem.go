@@ -98,9 +98,6 @@ type Space struct {
 	tlbs []*TLB // guarded by mu
 }
 
-// Gen returns the current generation of translations.
-func (s *Space) Gen() uint64 { return s.gen.Load() }
-
 // Flush makes every translation cached before the call unusable, and returns when no active TLB can still use one.
 func (s *Space) Flush() {
 	g := s.gen.Add(1)

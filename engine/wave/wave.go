@@ -8,7 +8,6 @@ package wave
 import (
 	"unsafe"
 
-	"github.com/pumice-gpu/pumice/engine/ir"
 	"github.com/pumice-gpu/pumice/engine/isa"
 	"github.com/pumice-gpu/pumice/engine/mem"
 )
@@ -140,6 +139,3 @@ func (w *Wave) SetEXEC(m uint64) {
 	w.S[isa.SRegEXECLo] = uint32(m)
 	w.S[isa.SRegEXECHi] = uint32(m >> 32)
 }
-
-// Exit is the reason of the last run's end.
-func (h *Header) Reason() ir.Exit { return ir.Exit(h.Exit) }

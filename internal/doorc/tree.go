@@ -39,9 +39,6 @@ type Node struct {
 // Path is the node's path in its Tree.
 func (n *Node) Path() string { return n.path }
 
-// Children are the names in a Dir, sorted.
-func (n *Node) Children() []string { return n.children }
-
 // Tree is a set of paths, built once and then only read, so it is safe for concurrent use.
 type Tree struct {
 	nodes map[string]*Node
@@ -96,26 +93,6 @@ func (t *Tree) AddLink(p, target string) { t.add(p, &Node{Kind: Link, Mode: 0o77
 // AddDevice adds a character device.
 func (t *Tree) AddDevice(p string, major, minor uint32) {
 	t.add(p, &Node{Kind: Device, Mode: 0o666, Major: major, Minor: minor})
-}
-
-// AddFS adds the files and directories of a file system below p; each file is read from it anew at each open.
-func (t *Tree) AddFS(p string, fsys fs.FS) error {
-	return fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() {
-			t.AddDir(path.Join(p, name))
-			return nil
-		}
-		t.AddFile(path.Join(p, name), func() []byte {
-			// The tree was walked when it was built, so only a node that has gone can fail: it reads as empty, as a
-			// sysfs file whose device is being removed does.
-			b, _ := fs.ReadFile(fsys, name)
-			return b
-		})
-		return nil
-	})
 }
 
 // maxLinks is how many symbolic links one look-up follows, as in Linux.

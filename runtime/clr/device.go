@@ -1,7 +1,6 @@
 package clr
 
 import (
-	"errors"
 	"os"
 	"slices"
 	"strconv"
@@ -223,13 +222,4 @@ func (d *Device) Synchronize() error {
 		}
 	}
 	return first
-}
-
-// Close ends the runtime's devices, streams first.
-func (r *Runtime) Close() error {
-	var errs []error
-	for _, d := range r.Devices {
-		errs = append(errs, d.Synchronize())
-	}
-	return errors.Join(append(errs, r.HSA.Close())...)
 }

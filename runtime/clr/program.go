@@ -13,7 +13,6 @@ type Program struct {
 	rt     *Runtime
 	bundle *codeobj.Bundle // or
 	single *codeobj.Object
-	extern map[string]uint64 // addresses of variables that the code refers to (managed variables), by name
 	mu     sync.Mutex
 	gone   bool // guarded by mu
 }
@@ -75,16 +74,6 @@ func (p *Program) object(d *Device) (*codeobj.Object, error) {
 	return o, nil
 }
 
-// Define gives a name that the code refers to an address, before the first device loads the program.
-func (p *Program) Define(name string, addr uint64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.extern == nil {
-		p.extern = map[string]uint64{}
-	}
-	p.extern[name] = addr
-}
-
 // load loads the program on a device, once.
 func (p *Program) load(d *Device) (*loadedProgram, error) {
 	p.mu.Lock()
@@ -110,11 +99,6 @@ func (l *loadedProgram) load(p *Program, d *Device) error {
 		return err
 	}
 	x := d.rt.HSA.NewExecutable()
-	p.mu.Lock()
-	for n, a := range p.extern {
-		_ = x.Define(d.Agent, n, a)
-	}
-	p.mu.Unlock()
 	if _, err := x.Load(d.Agent, o); err != nil {
 		return loadError(err)
 	}

@@ -192,12 +192,6 @@ func (a *Agent) CounterHz() uint64 {
 	return a.hz
 }
 
-// Now returns the agent's counter.
-func (a *Agent) Now() (uint64, error) {
-	c, err := a.rt.kfd.ClockCounters(a.Node.ID)
-	return c.GPU, wrap("get_clock_counters", err)
-}
-
 // Duration converts ticks of the agent's counter.
 func (a *Agent) Duration(ticks uint64) time.Duration {
 	return time.Duration(float64(ticks) * 1e9 / float64(a.CounterHz()))

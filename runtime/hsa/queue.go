@@ -122,10 +122,7 @@ func (q *Queue) Addr() uint64 { return q.addr }
 // ID returns the driver's number of the queue.
 func (q *Queue) ID() uint32 { return q.kq.ID }
 
-// WriteIndex and ReadIndex count packets since the queue was made.
-func (q *Queue) WriteIndex() uint64 { return atomic.LoadUint64(&q.rec.WriteDispatchID) }
-
-// ReadIndex returns the number of packets that the packet processor has taken.
+// ReadIndex returns the number of packets that the packet processor has taken since the queue was made.
 func (q *Queue) ReadIndex() uint64 { return atomic.LoadUint64(&q.rec.ReadDispatchID) }
 
 // Err returns the error with which the queue stopped, nil while it runs.

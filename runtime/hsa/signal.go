@@ -139,9 +139,6 @@ func (s *Signal) Store(v int64) {
 	s.wake()
 }
 
-// SilentStore sets the value and wakes nobody: the caller knows that nobody waits.
-func (s *Signal) SilentStore(v int64) { atomic.StoreInt64(&s.rec.Value, v) }
-
 // Add adds to the value, and wakes waiters; it returns the new value.
 func (s *Signal) Add(d int64) int64 {
 	v := atomic.AddInt64(&s.rec.Value, d)

@@ -68,15 +68,6 @@ func (e *Error) Error() string {
 // Unwrap returns the driver's error.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is makes errors.Is(err, hsakmt.NoMemory.Err()) style comparisons by status work.
-func (e *Error) Is(target error) bool {
-	t, ok := target.(*Error)
-	return ok && t.Op == "" && t.Status == e.Status
-}
-
-// Err returns an error to compare with errors.Is.
-func (s Status) Err() error { return &Error{Status: s} }
-
 // StatusOf returns the status that err carries: Success for nil, Failed for an error of another kind.
 func StatusOf(err error) Status {
 	if err == nil {

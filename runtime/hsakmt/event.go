@@ -77,11 +77,6 @@ func (k *KFD) SetEvent(e *Event) error {
 	return ioctl(k, kfd.IocSetEvent, &kfd.EventIDArgs{EventID: e.ID})
 }
 
-// ResetEvent takes back the signalled state.
-func (k *KFD) ResetEvent(e *Event) error {
-	return ioctl(k, kfd.IocResetEvent, &kfd.EventIDArgs{EventID: e.ID})
-}
-
 // Infinite is a timeout that never ends.
 const Infinite = time.Duration(1<<63 - 1)
 

@@ -60,9 +60,6 @@ type Mem struct {
 	userData   any          // guarded by memory.mu
 }
 
-// Registered reports whether the memory is the application's own.
-func (m *Mem) Registered() bool { return m.userptr }
-
 // memory is the table of allocations, by GPU address and by CPU address where that differs.
 type memory struct {
 	mu     sync.RWMutex

@@ -52,15 +52,6 @@ func (k *KFD) SVM(op uint32, addr, size uint64, attrs []kfd.SVMAttribute) error 
 	return nil
 }
 
-// SetTrapHandler installs the second-level trap handler of a GPU node: code and data addresses.
-func (k *KFD) SetTrapHandler(node int, tba, tma uint64) error {
-	g := k.gpuOf(node)
-	if g == nil {
-		return fail("SET_TRAP_HANDLER", InvalidNodeUnit)
-	}
-	return ioctl(k, kfd.IocSetTrapHandler, &kfd.SetTrapHandlerArgs{TBAAddr: tba, TMAAddr: tma, GPUID: g.node.GPUID})
-}
-
 // SetMemoryPolicy sets the cache policies of a GPU node's default and alternate aperture.
 func (k *KFD) SetMemoryPolicy(node int, def, alt uint32, base, size uint64) error {
 	g := k.gpuOf(node)
@@ -68,19 +59,6 @@ func (k *KFD) SetMemoryPolicy(node int, def, alt uint32, base, size uint64) erro
 		return fail("SET_MEMORY_POLICY", InvalidNodeUnit)
 	}
 	return ioctl(k, kfd.IocSetMemoryPolicy, &kfd.SetMemoryPolicyArgs{AlternateApertureBase: base, AlternateApertureSize: size, GPUID: g.node.GPUID, DefaultPolicy: def, AlternatePolicy: alt})
-}
-
-// TileConfig returns GB_ADDR_CONFIG, the memory geometry word of a GPU node.
-func (k *KFD) TileConfig(node int) (gbAddrConfig uint32, err error) {
-	g := k.gpuOf(node)
-	if g == nil {
-		return 0, fail("GET_TILE_CONFIG", InvalidNodeUnit)
-	}
-	p := pinned(2 * 40 * 4)
-	defer p.free()
-	a := kfd.GetTileConfigArgs{TileConfigPtr: p.addr, MacroTileConfigPtr: p.addr + 160, NumTileConfigs: 40, NumMacroTileConfigs: 40, GPUID: g.node.GPUID}
-	err = ioctl(k, kfd.IocGetTileConfig, &a)
-	return a.GBAddrConfig, err
 }
 
 // ExportDmabuf returns a descriptor that stands for the allocation in other processes; the caller closes it.

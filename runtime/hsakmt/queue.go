@@ -123,13 +123,6 @@ func (q *Queue) Ring(v uint64) {
 	}
 }
 
-// Notify tells a driver in this process that the doorbell's memory was written by somebody else.
-func (q *Queue) Notify() {
-	if q.notify != nil {
-		q.notify(q.doorbellOffset)
-	}
-}
-
 // UpdateQueue changes priority and share (percent, 0 takes the queue off the hardware) of a queue.
 func (k *KFD) UpdateQueue(q *Queue, p Priority, percent uint32) error {
 	return ioctl(k, kfd.IocUpdateQueue, &kfd.UpdateQueueArgs{RingBaseAddress: q.cfg.Ring, RingSize: q.cfg.RingSize, QueueID: q.ID, QueuePercentage: percent, QueuePriority: p.kfd()})

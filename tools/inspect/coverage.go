@@ -110,15 +110,6 @@ var approximations = []struct {
 	{regexp.MustCompile(`^image_(sample|gather)`), "", "image-filter"},
 }
 
-// Reasons lists what Use.Why can be.
-func Reasons() []string {
-	out := []string{"transcendentals"}
-	for _, a := range approximations {
-		out = append(out, a.why)
-	}
-	return out
-}
-
 // classify says how an instruction runs, and if it is approximate, which line of FIDELITY.md says why.
 func classify(op *isa.Op, t *isa.Target) (Class, string) {
 	switch {
