@@ -168,7 +168,7 @@ func runAtomic(m *machine, in *inst) bool {
 		return runIllegal(m, in)
 	}
 	k := m.mask(in.c[0])
-	m.addresses(in, k)
+	m.addresses(in)
 	if !m.translate(in, k, uint64(v.Width), mem.Read|mem.Write, true) {
 		return false
 	}

@@ -174,7 +174,7 @@ func (c *compiler) block(b *ir.Block, out *block) {
 	for pos, id := range b.Code {
 		if !c.skip[pos] {
 			c.allocate(id)
-			c.emit(pos, id)
+			c.emit(id)
 		}
 		c.release(pos)
 	}

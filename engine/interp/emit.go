@@ -11,7 +11,7 @@ import (
 func isVec(t ir.Type) bool { return t == ir.V32 || t == ir.V64 || t == ir.T }
 
 // emit appends the code of value id.
-func (c *compiler) emit(pos int, id ir.ID) {
+func (c *compiler) emit(id ir.ID) {
 	v := c.f.V(id)
 	in := inst{v: v, pc: v.PC, imm: v.Imm, mask: noRef}
 	for i := range in.d {

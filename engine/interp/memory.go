@@ -28,7 +28,7 @@ func (m *machine) baseAddr(in *inst) uint64 {
 }
 
 // addresses fills m.va for the active lanes.
-func (m *machine) addresses(in *inst, k uint64) {
+func (m *machine) addresses(in *inst) {
 	base := m.baseAddr(in)
 	switch {
 	case in.w[1] == argNone:
@@ -313,7 +313,7 @@ func runLoad(m *machine, in *inst) bool {
 			}
 		}
 	}
-	m.addresses(in, k)
+	m.addresses(in)
 	if !m.translate(in, k, uint64(v.Width), mem.Read, false) {
 		return false
 	}

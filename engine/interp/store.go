@@ -22,7 +22,7 @@ func runStore(m *machine, in *inst) bool {
 			}
 		}
 	}
-	m.addresses(in, k)
+	m.addresses(in)
 	if !m.translate(in, k, uint64(v.Width), mem.Write, false) {
 		return false
 	}

@@ -36,7 +36,7 @@ func (a *asm) smem() {
 		}
 	}
 	if pre {
-		a.signed(fOffset, a.arg())
+		a.signedOffset(a.arg())
 		soffset(a.arg())
 		a.smemData()
 		return
@@ -52,21 +52,21 @@ func (a *asm) smem() {
 		a.put(fSoe, 1)
 		a.put(fImm, 1)
 		soffset(s)
-		a.signed(fOffset, off)
+		a.signedOffset(off)
 	case isReg && old:
 		c, _ := a.d.scalarReg(s)
 		a.put(fOffset, c)
 	case old:
 		a.put(fImm, 1)
-		a.signed(fOffset, s)
+		a.signedOffset(s)
 	case isReg || s == "null":
 		soffset(s)
 		if hasOff {
-			a.signed(fOffset, off)
+			a.signedOffset(off)
 		}
 	default:
 		a.put(fSoffset, null)
-		a.signed(fOffset, s)
+		a.signedOffset(s)
 	}
 	a.cpol(SMEM)
 }
@@ -92,10 +92,10 @@ func (a *asm) null() uint32 {
 	return c
 }
 
-// signed encodes a signed number into a field.
-func (a *asm) signed(id fieldID, s string) {
+// signedOffset encodes a signed number into the offset.
+func (a *asm) signedOffset(s string) {
 	v, ok := parseNumber(s)
-	f := &a.l.f[id]
+	f := &a.l.f[fOffset]
 	n := f.width + f.width2
 	if !ok || n == 0 || v < -1<<(n-1) || v >= 1<<n {
 		a.fail(errOperandBad)
@@ -359,7 +359,7 @@ func (a *asm) flat(f Format) {
 		a.put(fAcc, 1)
 	}
 	if s, ok := a.value("offset"); ok {
-		a.signed(fOffset, s)
+		a.signedOffset(s)
 	}
 	a.cpol(f)
 	if returns && a.t.Gen == GFX12 { // the cascading hints do not say it
@@ -425,7 +425,7 @@ func (a *asm) buffer() {
 		}
 	}
 	if s, ok := a.value("offset"); ok {
-		a.signed(fOffset, s)
+		a.signedOffset(s)
 	}
 	a.cpol(MUBUF)
 }

@@ -306,7 +306,7 @@ func (d *decoder) mustBeZero(f Format, l *layout, op *Op) words {
 	case VOP3:
 		d.usedVOP3(op, l, use, part, &used)
 	case VOP3P:
-		d.usedVOP3P(op, l, use, part, &used)
+		d.usedVOP3P(op, l, use, part)
 	case SMEM:
 		use(fSbase, fSdata, fSoe, fImm, fOffset, fSoffset, fGlc, fDlc, fScope, fTh)
 		if a.p&pNoCpol != 0 && d.gen == GFX11 {
@@ -506,7 +506,7 @@ func usedInterp(op *Op, use func(...fieldID), part func(fieldID, uint8)) {
 	}
 }
 
-func (d *decoder) usedVOP3P(op *Op, l *layout, use func(...fieldID), part func(fieldID, uint8), used *words) {
+func (d *decoder) usedVOP3P(op *Op, l *layout, use func(...fieldID), part func(fieldID, uint8)) {
 	a := &op.attr
 	srcs := [3]fieldID{fSrc0, fSrc1, fSrc2}
 	n := valuSources(op)
