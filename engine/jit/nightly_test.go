@@ -39,6 +39,7 @@ var shapes = []shape{
 		diff, _, _ := crewDiffOf(t, seed, crewTileFunc(seed), nil)
 		return diff
 	}},
+	{"guests", 12, func(t testing.TB, seed uint64) []string { diff, _ := guestDiff(t, seed); return diff }},
 	{"streams", 2, func(t testing.TB, seed uint64) []string {
 		r := &recorder{TB: t}
 		streamSeed(r, seed)

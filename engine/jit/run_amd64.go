@@ -291,11 +291,15 @@ func (m *machine) run(w *wave.Wave, p *installed, b int) (*wave.Wave, ir.Exit) {
 	}
 	current := (*uintptr)(unsafe.Add(frame, frameWave))
 	*current = uintptr(w.Base)
+	first := p
 	for {
 		*slow = 0
 		why := m.enter(p, at, w.Base, frame)
 		if s := why >> retBits; s != p.Serial {
-			if p = links.progs[s]; p == nil {
+			if p = links.progs[s]; s == first.Serial { // the others of a crew may be there still when one has gone on elsewhere
+				p = first
+			}
+			if p == nil {
 				panic("returned from unknown code")
 			}
 			m.last = p
