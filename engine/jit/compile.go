@@ -16,7 +16,8 @@ import (
 type Program struct {
 	Func     *ir.Func
 	Code     []byte
-	Entry    []int // offset of each block's code
+	Entry    []int // offset of the code that each block of the Func compiled is entered at
+	blocks   []int // offset of each block's code
 	Frame    int   // bytes of frame it needs
 	MXCSR    uint32
 	helpers  int  // operations left to the evaluator
@@ -145,6 +146,7 @@ type compiler struct {
 	routines []routine // that the function's accesses share
 
 	spots    []affineSpot
+	copies   fullCopies
 	frame    int32   // bytes used
 	scaled   int32   // of the block, see scaledArea; or 0
 	frameMax int32   //
@@ -250,9 +252,13 @@ func (c *compiler) compile(f *ir.Func) (*Program, error) {
 	if f.Lanes != 32 && f.Lanes != 64 {
 		return nil, &ErrUnsupported{fmt.Sprintf("%d lanes", f.Lanes)}
 	}
-	c.begin(f)
-	for range f.Blocks {
+	f, copies := c.withCopies(f)
+	c.begin(f, copies)
+	for i := range f.Blocks {
 		c.labels = append(c.labels, c.a.NewLabel())
+		if c.copies.of[i] >= 0 {
+			c.copies.entry[i] = c.a.NewLabel()
+		}
 	}
 	for i, b := range f.Blocks {
 		if len(b.Params) > 0 {
@@ -266,6 +272,7 @@ func (c *compiler) compile(f *ir.Func) (*Program, error) {
 	for i := 0; i < len(c.tails); i++ {
 		c.tails[i]()
 	}
+	c.emitEntries()
 	c.emitRoutines()
 	code, err := c.a.Finish()
 	if err != nil {
@@ -283,15 +290,19 @@ func (c *compiler) compile(f *ir.Func) (*Program, error) {
 			h.againAt = c.a.Offset(h.again)
 		}
 	}
+	for i := range c.copies.first {
+		c.p.Entry = append(c.p.Entry, c.a.Offset(c.entryOf(i)))
+	}
 	for i := range f.Blocks {
-		c.p.Entry = append(c.p.Entry, c.a.Offset(c.labels[i]))
+		c.p.blocks = append(c.p.blocks, c.a.Offset(c.labels[i]))
 	}
 	c.p.Frame = int(c.frameMax)
 	return c.p, nil
 }
 
 // begin makes c ready for f.
-func (c *compiler) begin(f *ir.Func) {
+func (c *compiler) begin(f *ir.Func, copies fullCopies) {
+	c.copies = copies
 	c.f, c.lanes, c.strips = f, f.Lanes, f.Lanes/16
 	c.a.Reset()
 	c.p = &Program{Func: f, slots: make([]*helperInfo, len(f.Values)), MXCSR: rt.MXCSRDefault, Serial: c.m.Serial}

@@ -41,15 +41,13 @@ const statusHalt = 1 << 13
 
 // crewBarrier emits an s_barrier, at whose end fuel and PC are what they are to be, for a wave in a crew; that of a wave on its own falls through.
 func (c *compiler) crewBarrier(t *ir.Term) {
-	at := -1
-	for i, b := range c.f.Blocks {
-		if b.PC == t.Next {
-			at = i
-			break
-		}
-	}
+	at, look := c.resumes(t.Next)
 	if at < 0 {
 		return
+	}
+	resume := c.labels[at]
+	if look {
+		resume = c.entryOf(at)
 	}
 	c.p.barriers++
 	a := &c.a
@@ -60,7 +58,7 @@ func (c *compiler) crewBarrier(t *ir.Term) {
 	a.Jcc(x86.E, alone)
 	a.TestI(4, x86.M(rState, offS+4*isa.SRegSTATUS), statusHalt)
 	a.Jcc(x86.NE, alone)
-	a.LeaL(x86.RAX, c.labels[at], 0)
+	a.LeaL(x86.RAX, resume, 0)
 	a.GS(x86.MOVS, 8, x86.M(rState, offSpare(crewResume)), x86.RAX)
 	if c.m.Sample {
 		a.G(x86.MOV, 4, x86.RAX, x86.M(rFrame, frameFunc))
@@ -84,7 +82,7 @@ func (c *compiler) crewBarrier(t *ir.Term) {
 		a.AluI(x86.CMP, 4, x86.M(rFrame, frameOrder), 0) // others may have come to another barrier
 		a.Jcc(x86.NE, down)
 		a.AluI(x86.XOR, 4, x86.M(rFrame, frameWay), crewDown)
-		a.Jmp(c.labels[at])
+		a.Jmp(resume)
 		a.Bind(down)
 	}
 	a.MovMI(4, x86.M(rFrame, frameOrder), 0)

@@ -44,6 +44,11 @@
 // side, with its registers in zmm all the while, then for the next from the same scalar state (loop.go). That form is for
 // full EXEC; the usual one stands behind it.
 //
+// # Ifs in loops
+//
+// A loop that writes EXEC has copies of its blocks for when all lanes are active (fullexec.go), which the blocks look for where they may be
+// entered. What EXEC is made of there is folded, registers are written whole, and memory operations need not ask.
+//
 // # Runs of affine addresses
 //
 // Loops over tiles work out an address for each lane and load there. From a segment on to one of the last loads of such a block there is a second

@@ -42,9 +42,9 @@ func WriteDump(w io.Writer, p *Program, addr uintptr, guest func(pc uint64) stri
 	blk := -1
 	last := ^uint32(0)
 	for i, m := range p.Marks {
-		for blk+1 < len(p.Entry) && p.Entry[blk+1] <= m.At {
+		for blk+1 < len(p.blocks) && p.blocks[blk+1] <= m.At {
 			blk++
-			emit(p.Entry[blk], "", "")
+			emit(p.blocks[blk], "", "")
 			fmt.Fprintf(b, "block %d, guest %#x\n", blk, f.PC+uint64(int64(int32(f.Blocks[blk].PC))))
 			last = ^uint32(0)
 		}

@@ -140,7 +140,7 @@ func (e *Engine) compile(f *ir.Func, o Options, id uint32) (r any) {
 	if t.Exits != nil {
 		for id, h := range p.slots {
 			if h != nil {
-				h.exits = t.Exits(f, ir.ID(id))
+				h.exits = t.Exits(p.Func, ir.ID(id))
 			}
 		}
 	}

@@ -55,7 +55,7 @@ func (c *compiler) findLiveness() {
 	f := c.f
 	c.live = append(c.live[:0], make([]liveness, len(f.Blocks))...)
 	entry := map[uint32]int{}
-	for i, b := range f.Blocks {
+	for i, b := range f.Blocks[:c.copies.first] { // what is true of a block is true of its copy
 		entry[b.PC] = i
 	}
 	c.next = c.next[:0]

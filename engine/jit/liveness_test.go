@@ -139,7 +139,7 @@ b3 @24 insts=2:
 	}
 	var c compiler
 	c.m.Lazy = true
-	c.begin(f)
+	c.begin(f, noCopies(f))
 	want := []struct {
 		block      int
 		read, live []uint64

@@ -33,6 +33,7 @@ var shapes = []shape{
 	{"columns", 2, inOrder(columnFunc)},
 	{"tiles", 2, inOrder(tileFunc)},
 	{"loops", 2, inOrder(loopFunc)},
+	{"ifs", 3, inOrder(divergeFunc)},
 	{"affine", 4, affineDiff},
 	{"crew", 2, func(t testing.TB, seed uint64) []string { diff, _, _ := crewDiff(t, seed); return diff }},
 	{"crewtiles", 2, func(t testing.TB, seed uint64) []string {

@@ -81,8 +81,7 @@ func (x *access) byRange(n int32, there x86.Label) {
 // inLoop tells whether the block goes backward.
 func (c *compiler) inLoop() bool {
 	t := &c.b.Term
-	back := func(to int) bool { return to <= c.b.Index }
-	return t.Then != t.Else && (back(t.Then) || back(t.Else)) && len(c.f.Blocks) > 1
+	return t.Then != t.Else && (c.backward(t.Then) || c.backward(t.Else)) && len(c.f.Blocks) > 1
 }
 
 // prefetchFar is how many iterations ahead a loop's loads are asked for.
@@ -118,11 +117,11 @@ func (x *access) farStep() (done x86.Label) {
 
 // inCrewLoop tells whether the block is in a loop with a barrier.
 func (c *compiler) inCrewLoop() bool {
-	at := c.b.Index
-	if t := &c.b.Term; t.Kind != ir.TermExit || t.Exit != ir.ExitBarrier || c.m.Quick {
+	at, blocks := c.copies.guest[c.b.Index], c.f.Blocks[:c.copies.first]
+	if c.m.Quick {
 		return false
 	}
-	for j, b := range c.f.Blocks[at:] {
+	for j, b := range blocks[at:] {
 		t, to := &b.Term, at+1
 		switch t.Kind {
 		case ir.TermBranch:
@@ -133,7 +132,7 @@ func (c *compiler) inCrewLoop() bool {
 		if to > at {
 			continue
 		}
-		for _, x := range c.f.Blocks[to : at+j+1] {
+		for _, x := range blocks[to : at+j+1] {
 			if t := &x.Term; t.Kind == ir.TermExit && t.Exit == ir.ExitBarrier {
 				return true
 			}

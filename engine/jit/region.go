@@ -81,7 +81,15 @@ func (c *compiler) vectorSegment(ops []ir.ID) {
 		m = c.commonMask(ops)
 	}
 	if m == ir.NoID {
-		c.region(ops, ir.NoID, nil)
+		if m = c.constMask(ops); m == ir.NoID {
+			c.region(ops, ir.NoID, nil)
+			return
+		}
+		c.saveComps()
+		done := a.NewLabel()
+		c.tileVersions(ops, m, done)
+		c.region(ops, m, nil)
+		a.Bind(done)
 		return
 	}
 	c.saveComps()
@@ -95,6 +103,19 @@ func (c *compiler) vectorSegment(ops []ir.ID) {
 	c.restoreComps()
 	c.region(ops, ir.NoID, nil)
 	a.Bind(done)
+}
+
+// constMask is the mask of a region's loads if it is known to be full, as that of all its operations is then.
+func (c *compiler) constMask(ops []ir.ID) ir.ID {
+	if c.m.Quick {
+		return ir.NoID
+	}
+	for _, id := range ops {
+		if v := c.v(id); v.Op == ir.OpLoad && c.fullMask(v.Args[2]) { // LDS
+			return v.Args[2]
+		}
+	}
+	return ir.NoID
 }
 
 // saveComps remembers what emitting a region changes of the components, and restoreComps undoes it, for another version of the region.
@@ -133,6 +154,8 @@ func (c *compiler) commonMask(ops []ir.ID) ir.ID {
 			m = v.Args[1]
 		case ir.OpStore: // LDS
 			m, weight = v.Args[2], 3
+		case ir.OpLoad: // of a tile
+			m = v.Args[2]
 		default:
 			continue
 		}

@@ -47,7 +47,7 @@ func (c *compiler) compileStream(f *ir.Func, x []int, group int, whole bool, o O
 		return nil, &ErrUnsupported{"lanes"}
 	}
 	clear(c.foreign)
-	c.begin(f)
+	c.begin(f, noCopies(f))
 	c.startMarks(o)
 	c.lower()
 	c.b = &ir.Block{Term: ir.Term{Kind: ir.TermExit, Exit: ir.ExitEndPgm}}
@@ -104,7 +104,7 @@ func (c *compiler) compileStream(f *ir.Func, x []int, group int, whole bool, o O
 		return nil, &ErrUnsupported{"an instruction"}
 	}
 	c.p.Code = append([]byte(nil), code...)
-	c.p.Entry = []int{0}
+	c.p.Entry, c.p.blocks = []int{0}, []int{0}
 	c.p.Frame = int(c.frame)
 	return c.p, nil
 }

@@ -28,7 +28,7 @@ func (c *compiler) terminator() {
 		c.spend(b.Insts)
 		k := c.vals[t.Cond].comps[0]
 		a.AluI(x86.CMP, 4, c.memOf(k), 0)
-		if t.Then > b.Index {
+		if !c.backward(t.Then) && c.lookFor(t.Then) < 0 {
 			a.Jcc(x86.NE, c.labels[t.Then])
 		} else {
 			else_ := a.NewLabel()
@@ -117,7 +117,7 @@ func (c *compiler) spend(n int) { c.a.AluI(x86.SUB, 8, x86.M(rState, offFuel), i
 // jump goes to a block of the Func; backward only while there is fuel.
 func (c *compiler) jump(to int) {
 	a := &c.a
-	if to <= c.b.Index {
+	if c.backward(to) {
 		a.AluI(x86.CMP, 8, x86.M(rState, offFuel), 0)
 		out := a.NewLabel()
 		a.Jcc(x86.L, out)
@@ -128,6 +128,7 @@ func (c *compiler) jump(to int) {
 			c.ret(retFuel)
 		})
 	}
+	c.look(to)
 	a.Jmp(c.labels[to])
 }
 
