@@ -248,12 +248,19 @@ func (x *access) wave(strips, done x86.Label) (over bool) {
 			a.AluI(x86.CMP, c.lanes/8, x86.M(x86.R12, 0), -1)
 			a.Jcc(x86.NE, some)
 		}
-		apart := a.NewLabel()
+		apart, rows := a.NewLabel(), !x.store && x.w == 4 && x.windowed()
+		if rows { // where the second strip is not behind the first there is nothing to look at
+			x.fixed = 1
+			a.G(x86.MOV, 4, x86.RAX, x.at(x.offs[0]))
+			a.AluI(x86.ADD, 4, x86.R(x86.RAX), 16*x.w)
+			a.Alu(x86.CMP, 4, x86.RAX, x.at(x.offs[0]).Add(64))
+			a.Jcc(x86.NE, apart)
+		}
 		x.whole(apart)
 		a.Jmp(done)
 		a.Bind(apart)
 		x.fixed = 0
-		if !x.store && x.w == 4 && x.windowed() {
+		if rows {
 			x.rows(strips, done)
 		}
 	}
@@ -475,52 +482,6 @@ func (x *access) whole(no x86.Label) {
 	a.AluI(x86.ADD, 8, x86.R(rStrip), 64)
 	a.AluI(x86.CMP, 4, x86.R(rStrip), int32(64*c.strips))
 	a.Jcc(x86.NE, top)
-}
-
-// rows does a load of all lanes of the wave whose strips are consecutive lanes each, as the rows of a tile are, and lie in the access's
-// window; then it goes to done. When they are not it goes to no, and with strips outside the window it falls through.
-func (x *access) rows(no, done x86.Label) {
-	c, a := x.c, &x.c.a
-	const L = x86.L512
-	m := noMod
-	a.E(x86.VMOVDQU32, L, 2, 0, c.table(laneTimes(uint32(x.w))), noMod)
-	for q := range c.strips {
-		x.fixed = q + 1
-		a.E(x86.VPADDD, L, 0, 2, x.at(x.offs[0]).Bcast(), noMod)
-		a.EI(x86.VPCMPD, L, 1, 0, x.at(x.offs[0]), 0, m)
-		m = x86.Masked(1)
-		if x.pair {
-			a.E(x86.VPBROADCASTD, L, 1, 0, x.at(x.offs[1]), noMod)
-			a.EI(x86.VPCMPD, L, 1, 1, x.at(x.offs[1]), 0, m)
-		}
-	}
-	a.X(x86.KORTESTW, x86.L128, 1, 0, x86.KR(1))
-	a.Jcc(x86.AE, no)
-	outside := a.NewLabel()
-	a.G(x86.MOV, 8, x86.RCX, x86.M(x86.RDX, x.win+winSize))
-	a.AluI(x86.SUB, 8, x86.R(x86.RCX), 16*x.w-1)
-	a.Jcc(x86.BE, outside)
-	for q := range c.strips {
-		x.fixed = q + 1
-		x.first(x86.R8, x86.RAX, no)
-		a.G(x86.MOV, 8, x86.RAX, x86.R(x86.R8))
-		a.Alu(x86.SUB, 8, x86.RAX, x86.M(x86.RDX, x.win+winBase))
-		a.Alu(x86.CMP, 8, x86.RAX, x86.R(x86.RCX))
-		a.Jcc(x86.AE, outside)
-		a.Alu(x86.ADD, 8, x86.R8, x86.M(x86.RDX, x.win+winDelta))
-		if c.inCrewLoop() {
-			if q == 0 {
-				x.step()
-			}
-			a.G1(x86.PREFETCHT0, 4, x86.MX(x86.R8, x86.RBX, 1, 0))
-		}
-		a.E(x86.VMOVDQU32, L, 0, 0, x86.M(x86.R8, 0), noMod)
-		a.E(x86.VMOVDQU32S, L, 0, 0, x.at(c.vals[x.id].comps[0]), noMod)
-	}
-	a.Jmp(done)
-	x.fixed = 0
-	a.Bind(outside)
-	x.outside(retRows)
 }
 
 // wrap leaves for out when the 32-bit offset in R8 is so near its end that one of the next lanes' may have wrapped; else it
