@@ -1,9 +1,11 @@
 package silicon
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -243,6 +245,10 @@ func (d *Device) snapshot() {
 	for _, q := range d.queues {
 		l = append(l, q)
 	}
+	// The order in which queues are looked at must not be the map's: a simulated run repeats.
+	slices.SortFunc(l, func(a, b *queue) int {
+		return cmp.Or(cmp.Compare(a.doorbell, b.doorbell), cmp.Compare(a.vm.id, b.vm.id))
+	})
 	d.rings.Store(&l)
 }
 

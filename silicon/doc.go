@@ -50,6 +50,9 @@
 //
 // fidelity: approximate wave-order: behind a barrier waves run from the last to the first, each to its next wait; the chip runs them side by side
 //
+// The chip gets time and tasks from Config.Sched, and waits (Parker) with no lock held, so that it can also live in a simulated world
+// (TestRealQueue in kernel/svmsim): there Parker.Unpark and Config.Interrupt, which are called with locks held, must leave the rest to a task.
+//
 // Lock order, outermost first: Device.mu (queue table), queue.mu (one queue's state machine), vm.guard (read: one memory
 // access; write: TLB flush), Device.cuMu (CU occupancy, list of dispatches), leaf locks (IH ring, pools, mem.Space.mu). No
 // lock is held while a wave runs or while a goroutine waits for an event, but queue.mu while a packet is carried out.

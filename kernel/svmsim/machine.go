@@ -61,8 +61,24 @@ type Config struct {
 	Bugs     kfdsvm.Mistakes // of KFD
 	// Fail, if not nil, is asked at each place that can fail; true makes it fail.
 	Fail func(FailPoint) bool
+	// Hardware, if not nil, makes the chip that stands behind a GPU's model.
+	Hardware func(gpu int) Hardware
 	// Event, if not nil, is told what the drivers do.
 	Event func(gpu int, p *Process, e svm.Event)
+}
+
+// Hardware is a real chip (package silicon) behind the model of a GPU: what the model's page tables hold stands in the chip's too, and its queues stop with
+// the model's. The model goes on checking what the entries lead to.
+type Hardware interface {
+	// VRAM is at least Config.VRAM bytes.
+	VRAM() []byte
+	// Enter writes the entry of one page, for a process. ENOMEM when there is no table.
+	Enter(p *Process, addr uint64, page []byte, f svm.PTEFlags) error
+	Clear(p *Process, start, end uint64)
+	Flush(p *Process)
+	// Stop takes the queues of a process off the chip, Start puts them back.
+	Stop(p *Process) error
+	Start(p *Process)
 }
 
 // FailPoint is a place that can be made to fail.
@@ -106,8 +122,15 @@ func New(w sched.World, cfg Config) *Machine {
 	m.Mem = sim.New(w, sim.Config{Pages: cfg.RAM, FailAlloc: func() bool { return m.fails(FailAlloc) }})
 	for i := range cfg.GPUs {
 		g := &GPU{m: m, Index: i, dma: map[uint64]mm.Folio{}}
-		for range cfg.VRAM >> mm.PageShift {
-			g.vram = append(g.vram, make([]byte, mm.PageSize))
+		var memory []byte
+		if cfg.Hardware != nil {
+			g.hardware = cfg.Hardware(i)
+			memory = g.hardware.VRAM()
+		} else {
+			memory = make([]byte, cfg.VRAM)
+		}
+		for at := uint64(0); at < cfg.VRAM; at += mm.PageSize {
+			g.vram = append(g.vram, memory[at:at+mm.PageSize:at+mm.PageSize])
 		}
 		var hive any = g
 		if cfg.SameHive {
@@ -137,6 +160,8 @@ type GPU struct {
 	vram  [][]byte
 	dma   map[uint64]mm.Folio
 	next  uint64
+
+	hardware Hardware // nil: none
 }
 
 // MapPage gives a system page a bus address.
@@ -336,6 +361,14 @@ func (q *queues) Quiesce() error {
 		if q.run = q.m.fails(FailQuiesce); q.run {
 			return mm.ETIME
 		}
+		for _, c := range q.p.On {
+			if h := c.gpu.hardware; h != nil {
+				if err := h.Stop(q.p); err != nil {
+					q.run = true
+					return err
+				}
+			}
+		}
 	}
 	return nil
 }
@@ -347,6 +380,11 @@ func (q *queues) Resume() {
 	if q.stopped--; q.stopped == 0 {
 		q.run = false
 		q.resumes++
+		for _, c := range q.p.On {
+			if h := c.gpu.hardware; h != nil {
+				h.Start(q.p)
+			}
+		}
 	}
 	q.wake.Wake()
 	for _, x := range q.p.all {
@@ -380,7 +418,13 @@ func (c *Context) Update(start uint64, pages []pagemap.Addr, f svm.PTEFlags) err
 		return mm.ENOMEM
 	}
 	for i, a := range pages {
-		c.pt[start>>mm.PageShift+uint64(i)] = Entry{a, f}
+		addr := start + uint64(i)<<mm.PageShift
+		if h := c.gpu.hardware; h != nil {
+			if err := h.Enter(c.p, addr, c.gpu.bytes(addr, a), f); err != nil {
+				return err
+			}
+		}
+		c.pt[addr>>mm.PageShift] = Entry{a, f}
 	}
 	return nil
 }
@@ -390,10 +434,18 @@ func (c *Context) Clear(start, end uint64) {
 	for p := start >> mm.PageShift; p < end>>mm.PageShift; p++ {
 		delete(c.pt, p)
 	}
+	if h := c.gpu.hardware; h != nil {
+		h.Clear(c.p, start, end)
+	}
 }
 
 // FlushTLB empties the TLB.
-func (c *Context) FlushTLB() { clear(c.tlb) }
+func (c *Context) FlushTLB() {
+	clear(c.tlb)
+	if h := c.gpu.hardware; h != nil {
+		h.Flush(c.p)
+	}
+}
 
 // Overlaps: no buffers are mapped in this machine.
 func (c *Context) Overlaps(start, end uint64) bool { return false }
