@@ -51,6 +51,7 @@ type affine struct {
 	loads  []aload
 	writes []awrite
 	flags  []aflag
+	slots  []int32 // components of loads that are read from their slots behind the run
 }
 
 // anodeOp is an operation on corners; all give quadwords, and 32-bit values are zero-extended.

@@ -128,6 +128,9 @@ func affineFunc(seed uint64, tame bool) *ir.Func {
 			set(temp+1, hi)
 			temp = 16 + (temp-14)%8
 		}
+		if odd(5) { // used behind the loads too
+			sum = append(sum, []ir.ID{lo, hi}[r.IntN(2)])
+		}
 		return one(ir.OpPair, ir.V64, lo, hi)
 	}
 	for range 2 + r.IntN(4) {
@@ -238,7 +241,13 @@ func affineFunc(seed uint64, tame bool) *ir.Func {
 		cond = g.add(ir.Value{Op: ir.OpICmp, Type: ir.S1, Pred: ir.NE, Args: []ir.ID{again, k(0)}})
 		b.Term = ir.Term{Kind: ir.TermBranch, Cond: cond, Then: 1, Else: n + 1}
 	}
-	b = block()
+	if b = block(); r.IntN(2) == 0 { // nobody reads what was loaded, and where from, but the loop
+		for n := 16; n < out; n++ {
+			set(n, one(ir.OpAdd, ir.V32, v(60), k(n)))
+		}
+		b.Term = ir.Term{Kind: ir.TermJump, Then: len(f.Blocks)}
+		b = block()
+	}
 	b.Term = ir.Term{Kind: ir.TermExit, Exit: ir.ExitEndPgm, Next: 4, Cond: ir.NoID}
 	return f
 }

@@ -45,6 +45,7 @@ type affineCode struct {
 // emitAffine emits the run behind its usual form, from which label start comes; it ends behind itself.
 func (c *compiler) emitAffine(u *affine, start, usual x86.Label) {
 	a := &c.a
+	u.inSlots()
 	u.later(true)
 	n := len(u.nodes)
 	e := &affineCode{affine: u, l: x86.L512, reg: make([]int, n), slot: make([]int32, n), kept: make([]int, n), use: make([]int, n), keep: make([]bool, n), live: make([]bool, n),

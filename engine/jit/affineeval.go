@@ -121,19 +121,31 @@ func (u *affine) evaluate() (err error) {
 }
 
 // moot tells whether nobody sees a write of a VGPR when the run has been done as a whole. What is used behind the run may be read from the
-// register's home.
+// register's home, but what was loaded also has a slot, which all waves use and so is in the first cache: it is read there.
 func (u *affine) moot(id ir.ID) bool {
 	c := u.c
 	at := int(c.vals[id].moot)
 	if at == 0 || at > slices.Index(c.b.Code, u.loads[len(u.loads)-1].id)+1 {
 		return false
 	}
-	for _, k := range c.vals[c.f.V(id).Args[0]].comps {
-		if int(c.comps[k].last) > u.last {
+	x := c.f.V(id).Args[0]
+	for _, k := range c.vals[x].comps {
+		if int(c.comps[k].last) <= u.last {
+			continue
+		}
+		if u.val(x).load == nil {
 			return false
 		}
+		u.slots = append(u.slots, k)
 	}
 	return true
+}
+
+// inSlots has what is used behind the run read from its slot; its usual form has been emitted.
+func (u *affine) inSlots() {
+	for _, k := range u.slots {
+		u.c.comps[k].home = -1
+	}
 }
 
 // mask notes that a write or a load has this mask, which must be EXEC.
