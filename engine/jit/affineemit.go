@@ -423,15 +423,52 @@ func (e *affineCode) host(x *aload, start, usual x86.Label) int32 {
 	a.X(x86.KORTESTW, x86.L128, 5, 0, x86.KR(5))
 	a.Jcc(x86.NE, out)
 	host := e.area()
+	there := a.NewLabel()
 	a.E(x86.VMOVDQU64S, e.l, affineT0, 0, x86.M(rFrame, host), noMod)
+	a.Bind(there)
 	c.tails = append(c.tails, func() {
+		apart := a.NewLabel()
 		a.Bind(out)
 		a.AluI(x86.SUB, 8, win.Add(winSkip), 1)
-		a.Jcc(x86.NS, e.fail)
+		a.Jcc(x86.NS, apart)
 		a.MovMI(4, x86.M(rFrame, frameOp), int32(x.id))
 		c.ret(retAffine)
+		a.Bind(apart)
+		e.byPages(at, host, w, win, usual)
+		a.Jmp(there)
 	})
 	return host
+}
+
+// byPages looks the strips' pages up, when the window does not hold them all: memory may be in pieces. What the TLB does not know goes to usual, and
+// Go is asked the next time.
+func (e *affineCode) byPages(at, host, w int32, win x86.RM, usual x86.Label) {
+	c, a := e.c, &e.c.a
+	top, same, miss := a.NewLabel(), a.NewLabel(), a.NewLabel()
+	a.Alu(x86.XOR, 4, x86.R11, x86.R(x86.R11))
+	a.Bind(top)
+	a.G(x86.MOV, 8, x86.R8, x86.MX(rFrame, x86.R11, 1, at))
+	a.G(x86.MOV, 8, x86.RCX, x86.R(x86.R8))
+	a.GI8(x86.SHR, 8, x86.R(x86.RCX), mem.PageShift)
+	c.probe(x86.RCX, x86.R9, x86.RDX, tlbR, miss)
+	a.G(x86.LEA, 8, x86.R14, x86.M(x86.R8, 16*w-1))
+	a.GI8(x86.SHR, 8, x86.R(x86.R14), mem.PageShift)
+	a.Alu(x86.CMP, 8, x86.R14, x86.R(x86.RCX))
+	a.Jcc(x86.E, same)
+	c.probe(x86.R14, x86.R10, x86.RDX, tlbR, miss)
+	a.Alu(x86.CMP, 8, x86.R10, x86.R(x86.R9))
+	a.Jcc(x86.NE, e.fail)
+	a.Bind(same)
+	a.Alu(x86.ADD, 8, x86.R8, x86.R(x86.R9))
+	a.GS(x86.MOVS, 8, x86.MX(rFrame, x86.R11, 1, host), x86.R8)
+	a.AluI(x86.ADD, 4, x86.R(x86.R11), 16)
+	a.AluI(x86.CMP, 4, x86.R(x86.R11), int32(16*c.strips))
+	a.Jcc(x86.NE, top)
+	c.tails = append(c.tails, func() {
+		a.Bind(miss)
+		a.MovMI(8, win.Add(winSkip), 0)
+		a.Jmp(usual)
+	})
 }
 
 // affineNear is how large a window may be whose tiles are not asked for ahead: most of a core's second cache.

@@ -214,18 +214,25 @@ func grew(w, old *mem.Window) bool {
 	return w.Size > old.Size && (old.Size == 0 || w.Base <= old.Base && w.Base+w.Size >= old.Base+old.Size)
 }
 
-// moveCorners moves the window of a load in a run (affine.go) to its strips, if it can.
+// moveCorners moves the window of a load in a run (affine.go) to its strips, if it can; else the TLB is to know their pages.
 func (m *machine) moveCorners(f *ir.Func, h *helperInfo, frame unsafe.Pointer) {
 	w := &m.tlb.Windows[h.window]
 	first, last := ^uint64(0), uint64(0)
-	for _, x := range unsafe.Slice((*uint64)(unsafe.Add(frame, h.affine.at)), h.affine.n) {
+	corners := unsafe.Slice((*uint64)(unsafe.Add(frame, h.affine.at)), h.affine.n)
+	for _, x := range corners {
 		first, last = min(first, x), max(last, x)
 	}
-	last += uint64(f.V(h.id).Width) - 1
+	width := uint64(f.V(h.id).Width)
+	last += width - 1
 	old := *w
 	w.Skip = rowsPatience
 	if first <= last && m.tlb.MoveWindow(h.window, first, last, mem.Read) && grew(w, &old) {
 		w.Skip = 0
+		return
+	}
+	for _, x := range corners { // what is not there is found by the usual form
+		m.tlb.Lookup(x, mem.Read)
+		m.tlb.Lookup(x+width-1, mem.Read)
 	}
 }
 
