@@ -256,6 +256,9 @@ func affineFunc(seed uint64, tame bool) *ir.Func {
 func affineState(seed uint64, g *rig) {
 	r := rand.New(rand.NewPCG(seed, 43))
 	g.w.S[16], g.w.S[17] = uint32(64*r.IntN(8)), uint32(16*r.IntN(4))
+	if seed%7 == 1 { // over pages, which are scattered
+		g.w.S[16] = uint32(2048 * r.IntN(4))
+	}
 	g.w.S[18], g.w.S[19] = uint32(r.IntN(8)), uint32(16*r.IntN(20))
 	g.w.S[20], g.w.S[21] = uint32(1+r.IntN(7)), uint32(r.IntN(2))
 	g.w.S[30], g.w.S[31] = uint32(g.space.va), uint32(g.space.va>>32)
