@@ -1,11 +1,6 @@
 package hipabi
 
-/*
-#include <stddef.h>
-
-typedef struct { size_t w, h, d; } pumice_array_extent;
-typedef struct { int x, y, z, w; unsigned f; } pumice_channel;
-*/
+// #include "values.h"
 import "C"
 
 import (
@@ -36,7 +31,7 @@ func hipMallocArray(out *uintptr, d uintptr, w, h uint64, flags uint32) int32 {
 }
 
 //export hipMalloc3DArray
-func hipMalloc3DArray(out *uintptr, d uintptr, e C.pumice_array_extent, flags uint32) int32 {
+func hipMalloc3DArray(out *uintptr, d uintptr, e C.pumice_extent, flags uint32) int32 {
 	return call("hipMalloc3DArray", func(a *hip.API, t *hip.Thread) hip.Error {
 		return a.MallocArray(t, out, at[hip.ChannelFormatDesc](d), uint64(e.w), uint64(e.h), uint64(e.d), flags)
 	}, handle(&out), inAt[hip.ChannelFormatDesc](&d), [3]uint64{uint64(e.w), uint64(e.h), uint64(e.d)}, flags)
@@ -217,4 +212,18 @@ func hipMemcpyDtoA(dst uintptr, x uint64, src uintptr, n uint64) int32 {
 //export hipMemcpyAtoA
 func hipMemcpyAtoA(dst uintptr, dx uint64, src uintptr, sx, n uint64) int32 {
 	return call("hipMemcpyAtoA", func(a *hip.API, t *hip.Thread) hip.Error { return a.MemcpyAtoA(t, dst, dx, src, sx, n) }, dst, dx, src, sx, n)
+}
+
+// Sparse arrays are not done in AMD's runtime either.
+//
+// fidelity: refused hipMemMapArrayAsync, hipSetValidDevices: as in AMD's runtime
+//
+//export hipMemMapArrayAsync
+func hipMemMapArrayAsync(list uintptr, n uint32, s uintptr) int32 {
+	return call("hipMemMapArrayAsync", func(*hip.API, *hip.Thread) hip.Error {
+		if list == 0 || n == 0 {
+			return hip.ErrInvalidValue
+		}
+		return hip.ErrNotSupported
+	}, list, n, stream(s))
 }

@@ -1,9 +1,7 @@
 #ifndef PUMICE_HIPABI_CONFIG_H
 #define PUMICE_HIPABI_CONFIG_H
 
-#include <stdint.h>
-
-typedef struct { uint32_t x, y, z; } pumice_dim3;
+#include "values.h"
 
 // A launch as <<<>>> configures it: hip.LaunchConfig.
 struct pumice_config {

@@ -97,3 +97,13 @@ func hipDevicePrimaryCtxGetState(d int32, flags *uint32, active *int32) int32 {
 func hipDevicePrimaryCtxSetFlags(d int32, flags uint32) int32 {
 	return call("hipDevicePrimaryCtxSetFlags", func(a *hip.API, _ *hip.Thread) hip.Error { return a.PrimarySetFlags(d, flags) }, d, flags)
 }
+
+//export hipCtxEnablePeerAccess
+func hipCtxEnablePeerAccess(ctx uintptr, flags uint32) int32 {
+	return call("hipCtxEnablePeerAccess", func(a *hip.API, t *hip.Thread) hip.Error { return a.CtxEnablePeer(t, ctx, flags) }, ctx, flags)
+}
+
+//export hipCtxDisablePeerAccess
+func hipCtxDisablePeerAccess(ctx uintptr) int32 {
+	return call("hipCtxDisablePeerAccess", func(a *hip.API, t *hip.Thread) hip.Error { return a.CtxDisablePeer(t, ctx) }, ctx)
+}

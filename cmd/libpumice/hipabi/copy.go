@@ -3,6 +3,8 @@ package hipabi
 import "C"
 
 import (
+	"unsafe"
+
 	"github.com/pumice-gpu/pumice/runtime/hip"
 )
 
@@ -169,70 +171,76 @@ func hipMemcpyFromSymbolAsync(dst, sym uintptr, n, off uint64, k int32, s uintpt
 	}, dst, sym, n, off, hip.Kind(k), stream(s))
 }
 
-//export hipMemset
-func hipMemset(dst uintptr, v int32, n uint64) int32 {
-	return call("hipMemset", func(a *hip.API, t *hip.Thread) hip.Error { return a.Memset(t, dst, uint32(v)&0xff, 1, n, 0, false) }, dst, v, n)
+//export hipMemcpy3DPeer
+func hipMemcpy3DPeer(p uintptr) int32 {
+	return call("hipMemcpy3DPeer", func(a *hip.API, t *hip.Thread) hip.Error {
+		return a.Memcpy3DPeer(t, at[hip.Memcpy3DPeerParms](p), 0, false)
+	}, inAt[hip.Memcpy3DPeerParms](&p))
 }
 
-//export hipMemset_spt
-func hipMemset_spt(dst uintptr, v int32, n uint64) int32 {
-	return call("hipMemset_spt", func(a *hip.API, t *hip.Thread) hip.Error {
-		return a.Memset(t, dst, uint32(v)&0xff, 1, n, hip.StreamPerThread, false)
-	}, dst, v, n)
+//export hipMemcpy3DPeerAsync
+func hipMemcpy3DPeerAsync(p, s uintptr) int32 {
+	return call("hipMemcpy3DPeerAsync", func(a *hip.API, t *hip.Thread) hip.Error {
+		return a.Memcpy3DPeer(t, at[hip.Memcpy3DPeerParms](p), s, true)
+	}, inAt[hip.Memcpy3DPeerParms](&p), stream(s))
 }
 
-//export hipMemsetAsync
-func hipMemsetAsync(dst uintptr, v int32, n uint64, s uintptr) int32 {
-	return call("hipMemsetAsync", func(a *hip.API, t *hip.Thread) hip.Error { return a.Memset(t, dst, uint32(v)&0xff, 1, n, s, true) }, dst, v, n, stream(s))
+//export hipMemcpyBatchAsync
+func hipMemcpyBatchAsync(dsts, srcs *uintptr, sizes *uint64, n uint64, attrs uintptr, indices *uint64, count uint64, failed *uint64, s uintptr) int32 {
+	return call("hipMemcpyBatchAsync", func(a *hip.API, t *hip.Thread) hip.Error {
+		if dsts == nil || srcs == nil || sizes == nil || n == 0 || n > 1<<28 {
+			return hip.ErrInvalidValue
+		}
+		for i := range n {
+			if e := a.Memcpy(t, unsafe.Slice(dsts, n)[i], unsafe.Slice(srcs, n)[i], unsafe.Slice(sizes, n)[i], hip.Default, s, true); e != hip.Success {
+				if failed != nil {
+					*failed = i
+				}
+				return e
+			}
+		}
+		return hip.Success
+	}, ins(&dsts, n), ins(&srcs, n), ins(&sizes, n), n, attrs, ins(&indices, count), count, outOf(&failed), stream(s))
 }
 
-//export hipMemsetD8
-func hipMemsetD8(dst uintptr, v uint8, n uint64) int32 {
-	return call("hipMemsetD8", func(a *hip.API, t *hip.Thread) hip.Error { return a.Memset(t, dst, uint32(v), 1, n, 0, false) }, dst, v, n)
+//export hipMemcpy2DAsync_spt
+func hipMemcpy2DAsync_spt(dst uintptr, dp uint64, src uintptr, sp, width, height uint64, k int32, s uintptr) int32 {
+	return call("hipMemcpy2DAsync_spt", func(a *hip.API, t *hip.Thread) hip.Error {
+		return a.Memcpy2D(t, dst, dp, src, sp, width, height, hip.Kind(k), spt(s), true)
+	}, dst, dp, src, sp, width, height, hip.Kind(k), stream(s))
 }
 
-//export hipMemsetD8Async
-func hipMemsetD8Async(dst uintptr, v uint8, n uint64, s uintptr) int32 {
-	return call("hipMemsetD8Async", func(a *hip.API, t *hip.Thread) hip.Error { return a.Memset(t, dst, uint32(v), 1, n, s, true) }, dst, v, n, stream(s))
+//export hipMemcpy3DAsync_spt
+func hipMemcpy3DAsync_spt(p, s uintptr) int32 {
+	return call("hipMemcpy3DAsync_spt", func(a *hip.API, t *hip.Thread) hip.Error {
+		return a.Memcpy3D(t, at[hip.Memcpy3DParms](p), spt(s), true)
+	}, inAt[hip.Memcpy3DParms](&p), stream(s))
 }
 
-//export hipMemsetD16
-func hipMemsetD16(dst uintptr, v uint16, n uint64) int32 {
-	return call("hipMemsetD16", func(a *hip.API, t *hip.Thread) hip.Error { return a.Memset(t, dst, uint32(v), 2, n, 0, false) }, dst, v, n)
+//export hipMemcpyToSymbolAsync_spt
+func hipMemcpyToSymbolAsync_spt(sym, src uintptr, n, off uint64, k int32, s uintptr) int32 {
+	return call("hipMemcpyToSymbolAsync_spt", func(a *hip.API, t *hip.Thread) hip.Error {
+		return a.MemcpyToSymbol(t, sym, src, n, off, hip.Kind(k), spt(s), true)
+	}, sym, src, n, off, hip.Kind(k), stream(s))
 }
 
-//export hipMemsetD16Async
-func hipMemsetD16Async(dst uintptr, v uint16, n uint64, s uintptr) int32 {
-	return call("hipMemsetD16Async", func(a *hip.API, t *hip.Thread) hip.Error { return a.Memset(t, dst, uint32(v), 2, n, s, true) }, dst, v, n, stream(s))
+//export hipMemcpyFromSymbolAsync_spt
+func hipMemcpyFromSymbolAsync_spt(dst, sym uintptr, n, off uint64, k int32, s uintptr) int32 {
+	return call("hipMemcpyFromSymbolAsync_spt", func(a *hip.API, t *hip.Thread) hip.Error {
+		return a.MemcpyFromSymbol(t, dst, sym, n, off, hip.Kind(k), spt(s), true)
+	}, dst, sym, n, off, hip.Kind(k), stream(s))
 }
 
-//export hipMemsetD32
-func hipMemsetD32(dst uintptr, v int32, n uint64) int32 {
-	return call("hipMemsetD32", func(a *hip.API, t *hip.Thread) hip.Error { return a.Memset(t, dst, uint32(v), 4, n, 0, false) }, dst, v, n)
-}
-
-//export hipMemsetD32Async
-func hipMemsetD32Async(dst uintptr, v int32, n uint64, s uintptr) int32 {
-	return call("hipMemsetD32Async", func(a *hip.API, t *hip.Thread) hip.Error { return a.Memset(t, dst, uint32(v), 4, n, s, true) }, dst, v, n, stream(s))
-}
-
-//export hipMemset2D
-func hipMemset2D(dst uintptr, pitch uint64, v int32, width, height uint64) int32 {
-	return call("hipMemset2D", func(a *hip.API, t *hip.Thread) hip.Error {
-		return a.Memset2D(t, dst, pitch, byte(v), width, height, 1, 0, 0, false)
-	}, dst, pitch, v, width, height)
-}
-
-//export hipMemset2D_spt
-func hipMemset2D_spt(dst uintptr, pitch uint64, v int32, width, height uint64) int32 {
-	return call("hipMemset2D_spt", func(a *hip.API, t *hip.Thread) hip.Error {
-		return a.Memset2D(t, dst, pitch, byte(v), width, height, 1, 0, hip.StreamPerThread, false)
-	}, dst, pitch, v, width, height)
-}
-
-//export hipMemset2DAsync
-func hipMemset2DAsync(dst uintptr, pitch uint64, v int32, width, height uint64, s uintptr) int32 {
-	return call("hipMemset2DAsync", func(a *hip.API, t *hip.Thread) hip.Error {
-		return a.Memset2D(t, dst, pitch, byte(v), width, height, 1, 0, s, true)
-	}, dst, pitch, v, width, height, stream(s))
+//export hipMemcpy3DBatchAsync
+func hipMemcpy3DBatchAsync(n uint64, boxes uintptr, failed *uint64, flags uint64, s uintptr) int32 {
+	return call("hipMemcpy3DBatchAsync", func(a *hip.API, t *hip.Thread) hip.Error {
+		if n == 0 || n > 1<<28 || boxes == 0 {
+			return hip.ErrInvalidValue
+		}
+		i, e := a.Memcpy3DBatch(t, unsafe.Slice(at[hip.CopyBox](boxes), n), flags, s)
+		if failed != nil {
+			*failed = i
+		}
+		return e
+	}, n, insAt[hip.CopyBox](&boxes, n), outOf(&failed), flags, stream(s))
 }

@@ -219,3 +219,8 @@ func hipProfilerStart() int32 {
 func hipProfilerStop() int32 {
 	return call("hipProfilerStop", func(_ *hip.API, _ *hip.Thread) hip.Error { return hip.ErrNotSupported })
 }
+
+//export hipSetValidDevices
+func hipSetValidDevices(list uintptr, n int32) int32 {
+	return call("hipSetValidDevices", func(*hip.API, *hip.Thread) hip.Error { return hip.ErrNotSupported }, list, n)
+}

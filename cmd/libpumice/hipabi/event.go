@@ -47,3 +47,8 @@ func hipEventQuery(e uintptr) int32 {
 func hipEventElapsedTime(out *float32, start, stop uintptr) int32 {
 	return call("hipEventElapsedTime", func(a *hip.API, _ *hip.Thread) hip.Error { return a.EventElapsed(out, start, stop) }, outOf(&out), event(start), event(stop))
 }
+
+//export hipEventRecordWithFlags
+func hipEventRecordWithFlags(ev, s uintptr, flags uint32) int32 {
+	return call("hipEventRecordWithFlags", func(a *hip.API, t *hip.Thread) hip.Error { return a.EventRecordWithFlags(t, ev, s, flags) }, event(ev), stream(s), flags)
+}

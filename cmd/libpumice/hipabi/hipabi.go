@@ -25,9 +25,6 @@ package hipabi
 
 #include "config.h"
 
-typedef struct { size_t w, h, d; } pumice_extent;
-typedef struct { void *p; size_t pitch, xs, ys; } pumice_pitched;
-
 // What Go may touch of a stack, at the head of hip.Thread: up to near_enough above the call, and not past the stack's end. The program's results lie there, and so do
 // the parameters of the call itself, so nobody can have sent it to a GPU.
 struct head {
@@ -82,9 +79,6 @@ static void *pumice_hip_thread(void) {
 }
 
 static void call_host(void *f, void *data) { ((void (*)(void *))f)(data); }
-static void call_stream(void *f, void *stream, int status, void *data) {
-    ((void (*)(void *, int, void *))f)(stream, status, data);
-}
 static void call_service(void *f, uint64_t *out, const uint64_t *in) {
     ((void (*)(uint64_t *, const uint64_t *))f)(out, in);
 }
@@ -238,8 +232,6 @@ func pumice_hip_register_managed(bin, slot, init uintptr, name *C.char, size uin
 //export pumice_hip_unregister
 func pumice_hip_unregister(bin uintptr) { registry.UnregisterFatBinary(bin) }
 
-func d3(d C.pumice_dim3) clr.Dim3 { return clr.Dim3{X: uint32(d.x), Y: uint32(d.y), Z: uint32(d.z)} }
-
 // cstrings keeps the C strings of hipGetErrorName and its like: they are never freed.
 var cstrings sync.Map
 
@@ -282,187 +274,10 @@ func hipExtGetLastError() int32 { return int32(api().GetLastError(thread())) }
 //export hipPeekAtLastError
 func hipPeekAtLastError() int32 { return int32(api().PeekAtLastError(thread())) }
 
-//export hipGetStreamDeviceId
-func hipGetStreamDeviceId(s uintptr) int32 { return api().StreamDeviceID(thread(), s) }
-
-//export pumice_hip_push
-func pumice_hip_push(grid, block C.pumice_dim3, shared uint64, s uintptr) int32 {
-	return call("__hipPushCallConfiguration", func(a *hip.API, t *hip.Thread) hip.Error { return a.PushConfig(t, d3(grid), d3(block), shared, s) }, box(d3(grid)), box(d3(block)), shared, stream(s))
-}
-
-//export pumice_hip_pop
-func pumice_hip_pop(grid, block *C.pumice_dim3, shared *uint64, s *uintptr) int32 {
-	return call("__hipPopCallConfiguration", func(a *hip.API, t *hip.Thread) hip.Error {
-		if grid == nil || block == nil || shared == nil || s == nil {
-			return hip.ErrInvalidValue
-		}
-		c, e := a.PopConfig(t)
-		if e == hip.Success {
-			*grid = C.pumice_dim3{C.uint32_t(c.Grid.X), C.uint32_t(c.Grid.Y), C.uint32_t(c.Grid.Z)}
-			*block = C.pumice_dim3{C.uint32_t(c.Block.X), C.uint32_t(c.Block.Y), C.uint32_t(c.Block.Z)}
-			*shared, *s = c.Shared, c.Stream
-		}
-		return e
-	}, outOf(&grid), outOf(&block), outOf(&shared), outOf(&s))
-}
-
-func launchKey(name string, key uintptr, l *hip.Launch, args ...any) int32 {
-	return call(name, func(a *hip.API, t *hip.Thread) hip.Error { return a.LaunchKey(t, key, l) }, args...)
-}
-
-func box(d clr.Dim3) [3]uint64 { return [3]uint64{uint64(d.X), uint64(d.Y), uint64(d.Z)} }
-
-//export hipLaunchKernel
-func hipLaunchKernel(key uintptr, grid, block C.pumice_dim3, args uintptr, shared uint64, s uintptr) int32 {
-	return launchKey("hipLaunchKernel", key, &hip.Launch{Grid: d3(grid), Block: d3(block), Args: args, Shared: uint32(shared), Stream: s}, key, box(d3(grid)), box(d3(block)), args, shared, stream(s))
-}
-
-//export hipLaunchKernel_spt
-func hipLaunchKernel_spt(key uintptr, grid, block C.pumice_dim3, args uintptr, shared uint64, s uintptr) int32 {
-	return launchKey("hipLaunchKernel", key, &hip.Launch{Grid: d3(grid), Block: d3(block), Args: args, Shared: uint32(shared), Stream: spt(s)}, key, box(d3(grid)), box(d3(block)), args, shared, stream(s))
-}
-
 // spt turns the null stream into the per-thread default stream.
 func spt(s uintptr) uintptr {
 	if s == 0 {
 		return hip.StreamPerThread
 	}
 	return s
-}
-
-//export hipExtLaunchKernel
-func hipExtLaunchKernel(key uintptr, grid, block C.pumice_dim3, args uintptr, shared uint64, s, start, stop uintptr, flags int32) int32 {
-	return launchKey("hipExtLaunchKernel", key, &hip.Launch{Grid: d3(grid), Block: d3(block), Args: args, Shared: uint32(shared), Stream: s, Start: start, Stop: stop, AnyOrder: flags&1 != 0}, key, box(d3(grid)), box(d3(block)), args, shared, stream(s), event(start), event(stop), flags)
-}
-
-//export hipLaunchCooperativeKernel
-func hipLaunchCooperativeKernel(key uintptr, grid, block C.pumice_dim3, args uintptr, shared uint32, s uintptr) int32 {
-	return launchKey("hipLaunchCooperativeKernel", key, &hip.Launch{Grid: d3(grid), Block: d3(block), Args: args, Shared: shared, Stream: s, Cooperative: true}, key, box(d3(grid)), box(d3(block)), args, shared, stream(s))
-}
-
-//export hipLaunchCooperativeKernel_spt
-func hipLaunchCooperativeKernel_spt(key uintptr, grid, block C.pumice_dim3, args uintptr, shared uint32, s uintptr) int32 {
-	return launchKey("hipLaunchCooperativeKernel", key, &hip.Launch{Grid: d3(grid), Block: d3(block), Args: args, Shared: shared, Stream: spt(s), Cooperative: true}, key, box(d3(grid)), box(d3(block)), args, shared, stream(s))
-}
-
-//export hipModuleLaunchKernel
-func hipModuleLaunchKernel(fn uintptr, gx, gy, gz, bx, by, bz, shared uint32, s, args, extra uintptr) int32 {
-	return call("hipModuleLaunchKernel", func(a *hip.API, t *hip.Thread) hip.Error {
-		return a.LaunchFunction(t, fn, &hip.Launch{Grid: clr.Dim3{X: gx, Y: gy, Z: gz}, Block: clr.Dim3{X: bx, Y: by, Z: bz}, Args: args, Extra: extra, Shared: shared, Stream: s})
-	}, fn, gx, gy, gz, bx, by, bz, shared, stream(s), args, extra)
-}
-
-//export hipModuleLaunchCooperativeKernel
-func hipModuleLaunchCooperativeKernel(fn uintptr, gx, gy, gz, bx, by, bz, shared uint32, s, args uintptr) int32 {
-	return call("hipModuleLaunchCooperativeKernel", func(a *hip.API, t *hip.Thread) hip.Error {
-		return a.LaunchFunction(t, fn, &hip.Launch{Grid: clr.Dim3{X: gx, Y: gy, Z: gz}, Block: clr.Dim3{X: bx, Y: by, Z: bz}, Args: args, Shared: shared, Stream: s, Cooperative: true})
-	}, fn, gx, gy, gz, bx, by, bz, shared, stream(s), args)
-}
-
-//export hipExtModuleLaunchKernel
-func hipExtModuleLaunchKernel(fn uintptr, gx, gy, gz, bx, by, bz uint32, shared uint64, s, args, extra, start, stop uintptr, flags uint32) int32 {
-	return call("hipExtModuleLaunchKernel", func(a *hip.API, t *hip.Thread) hip.Error {
-		return a.LaunchFunction(t, fn, &hip.Launch{Grid: clr.Dim3{X: gx, Y: gy, Z: gz}, Items: true, Block: clr.Dim3{X: bx, Y: by, Z: bz}, Args: args, Extra: extra, Shared: uint32(shared), Stream: s, Start: start, Stop: stop, AnyOrder: flags&1 != 0})
-	}, fn, gx, gy, gz, bx, by, bz, shared, stream(s), args, extra, event(start), event(stop), flags)
-}
-
-//export hipHccModuleLaunchKernel
-func hipHccModuleLaunchKernel(fn uintptr, gx, gy, gz, bx, by, bz uint32, shared uint64, s, args, extra, start, stop uintptr) int32 {
-	return hipExtModuleLaunchKernel(fn, gx, gy, gz, bx, by, bz, shared, s, args, extra, start, stop, 0)
-}
-
-//export hipModuleLoad
-func hipModuleLoad(out *uintptr, path *C.char) int32 {
-	return call("hipModuleLoad", func(a *hip.API, t *hip.Thread) hip.Error {
-		if path == nil {
-			return hip.ErrInvalidValue
-		}
-		return a.ModuleLoad(t, out, C.GoString(path))
-	}, handle(&out), text(&path))
-}
-
-//export hipModuleLoadDataEx
-func hipModuleLoadDataEx(out *uintptr, image uintptr, n uint32, opts, vals uintptr) int32 {
-	return hipModuleLoadData(out, image)
-}
-
-//export hipModuleGetFunction
-func hipModuleGetFunction(out *uintptr, m uintptr, name *C.char) int32 {
-	return call("hipModuleGetFunction", func(a *hip.API, t *hip.Thread) hip.Error {
-		if name == nil {
-			return hip.ErrInvalidValue
-		}
-		return a.ModuleGetFunction(t, out, m, C.GoString(name))
-	}, handle(&out), m, text(&name))
-}
-
-//export hipModuleGetGlobal
-func hipModuleGetGlobal(out *uintptr, size *uint64, m uintptr, name *C.char) int32 {
-	return call("hipModuleGetGlobal", func(a *hip.API, t *hip.Thread) hip.Error {
-		if name == nil {
-			return hip.ErrInvalidValue
-		}
-		return a.ModuleGetGlobal(out, size, m, C.GoString(name))
-	}, handle(&out), outOf(&size), m, text(&name))
-}
-
-//export hipStreamAddCallback
-func hipStreamAddCallback(s uintptr, f, data unsafe.Pointer, flags uint32) int32 {
-	return call("hipStreamAddCallback", func(a *hip.API, t *hip.Thread) hip.Error {
-		if f == nil || flags != 0 {
-			return hip.ErrInvalidValue
-		}
-		return a.HostFunc(t, s, func() { C.call_stream(f, ptr(uint64(s)), 0, data) })
-	}, stream(s), f, data, flags)
-}
-
-//export hipLaunchHostFunc
-func hipLaunchHostFunc(s, f, data uintptr) int32 {
-	return call("hipLaunchHostFunc", func(a *hip.API, t *hip.Thread) hip.Error { return a.LaunchHostFunc(t, s, f, data) }, stream(s), f, data)
-}
-
-//export hipLaunchHostFunc_spt
-func hipLaunchHostFunc_spt(s, f, data uintptr) int32 { return hipLaunchHostFunc(spt(s), f, data) }
-
-//export hipMalloc3D
-func hipMalloc3D(out uintptr, x C.pumice_extent) int32 {
-	return call("hipMalloc3D", func(a *hip.API, t *hip.Thread) hip.Error {
-		return a.Malloc3D(t, at[hip.PitchedPtr](out), hip.Extent{Width: uint64(x.w), Height: uint64(x.h), Depth: uint64(x.d)})
-	}, outAt[hip.PitchedPtr](&out), [3]uint64{uint64(x.w), uint64(x.h), uint64(x.d)})
-}
-
-func memset3D(name string, p C.pumice_pitched, v int32, x C.pumice_extent, s uintptr, async bool, args ...any) int32 {
-	return call(name, func(a *hip.API, t *hip.Thread) hip.Error {
-		return a.Memset2D(t, uintptr(p.p), uint64(p.pitch), byte(v), uint64(x.w), uint64(x.h), uint64(x.d), uint64(p.ys), s, async)
-	}, args...)
-}
-
-//export hipMemset3D
-func hipMemset3D(p C.pumice_pitched, v int32, x C.pumice_extent) int32 {
-	return memset3D("hipMemset3D", p, v, x, 0, false, pitched(uintptr(p.p)), v, [3]uint64{uint64(x.w), uint64(x.h), uint64(x.d)})
-}
-
-//export hipMemset3DAsync
-func hipMemset3DAsync(p C.pumice_pitched, v int32, x C.pumice_extent, s uintptr) int32 {
-	return memset3D("hipMemset3DAsync", p, v, x, s, true, pitched(uintptr(p.p)), v, [3]uint64{uint64(x.w), uint64(x.h), uint64(x.d)}, stream(s))
-}
-
-//export hipExtStreamCreateWithCUMask
-func hipExtStreamCreateWithCUMask(out *uintptr, n uint32, mask *uint32) int32 {
-	return call("hipExtStreamCreateWithCUMask", func(a *hip.API, t *hip.Thread) hip.Error {
-		if n == 0 || mask == nil {
-			return hip.ErrInvalidValue
-		}
-		return a.StreamCreate(t, out, 0, 0, append([]uint32(nil), unsafe.Slice(mask, n)...))
-	}, newStream(&out), n, ins(&mask, n))
-}
-
-//export hipExtStreamGetCUMask
-func hipExtStreamGetCUMask(s uintptr, n uint32, mask *uint32) int32 {
-	return call("hipExtStreamGetCUMask", func(a *hip.API, t *hip.Thread) hip.Error {
-		if n == 0 || mask == nil {
-			return hip.ErrInvalidValue
-		}
-		return a.StreamGetCUMask(t, s, unsafe.Slice(mask, n))
-	}, stream(s), n, outs(&mask, n))
 }

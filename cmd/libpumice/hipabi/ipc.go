@@ -1,6 +1,6 @@
 package hipabi
 
-// typedef struct { char b[64]; } pumice_ipc;
+// #include "values.h"
 import "C"
 
 import (

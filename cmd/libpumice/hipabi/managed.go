@@ -1,5 +1,6 @@
 package hipabi
 
+// #include "values.h"
 import "C"
 
 import (
@@ -27,4 +28,28 @@ func hipMemRangeGetAttributes(data *uintptr, sizes *uint64, attrs *int32, n uint
 		}
 		return a.MemRangeGetAttributes(list, p, size)
 	}, ins(&data, n), ins(&sizes, n), ins(&attrs, n), n, p, size)
+}
+
+// locationDevice is the number of a hipMemLocation: a device, or the host.
+func locationDevice(l C.pumice_location) int32 {
+	const isDevice = 1
+	if l.kind == isDevice {
+		return int32(l.id)
+	}
+	return -1
+}
+
+//export hipMemAdvise_v2
+func hipMemAdvise_v2(p uintptr, n uint64, advice int32, l C.pumice_location) int32 {
+	return call("hipMemAdvise_v2", func(a *hip.API, t *hip.Thread) hip.Error { return a.MemAdvise(t, p, n, advice, locationDevice(l)) }, p, n, advice, locationDevice(l))
+}
+
+//export hipMemPrefetchAsync_v2
+func hipMemPrefetchAsync_v2(p uintptr, n uint64, l C.pumice_location, flags uint32, s uintptr) int32 {
+	return call("hipMemPrefetchAsync_v2", func(a *hip.API, t *hip.Thread) hip.Error {
+		if flags != 0 {
+			return hip.ErrInvalidValue
+		}
+		return a.MemPrefetch(t, p, n, locationDevice(l), s)
+	}, p, n, locationDevice(l), flags, stream(s))
 }

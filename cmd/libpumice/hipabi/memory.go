@@ -1,5 +1,6 @@
 package hipabi
 
+// #include "values.h"
 import "C"
 
 import (
@@ -118,4 +119,11 @@ func hipMemAdvise(p uintptr, size uint64, advice, device int32) int32 {
 //export hipMemPrefetchAsync
 func hipMemPrefetchAsync(p uintptr, size uint64, device int32, s uintptr) int32 {
 	return call("hipMemPrefetchAsync", func(a *hip.API, t *hip.Thread) hip.Error { return a.MemPrefetch(t, p, size, device, s) }, p, size, device, stream(s))
+}
+
+//export hipMalloc3D
+func hipMalloc3D(out uintptr, x C.pumice_extent) int32 {
+	return call("hipMalloc3D", func(a *hip.API, t *hip.Thread) hip.Error {
+		return a.Malloc3D(t, at[hip.PitchedPtr](out), hip.Extent{Width: uint64(x.w), Height: uint64(x.h), Depth: uint64(x.d)})
+	}, outAt[hip.PitchedPtr](&out), [3]uint64{uint64(x.w), uint64(x.h), uint64(x.d)})
 }

@@ -109,3 +109,17 @@ func hipMemPoolImportPointer(out *uintptr, pool, data uintptr) int32 {
 		return a.PoolImportPointer(out, pool, hip.IpcMemHandle(ptr(uint64(data))))
 	}, handle(&out), pool, inAt[[64]byte](&data))
 }
+
+//export hipMemSetMemPool
+func hipMemSetMemPool(location uintptr, kind int32, pool uintptr) int32 {
+	return call("hipMemSetMemPool", func(a *hip.API, _ *hip.Thread) hip.Error {
+		return a.LocationSetPool(at[hip.Location](location), kind, pool)
+	}, inAt[hip.Location](&location), kind, pool)
+}
+
+//export hipMemGetMemPool
+func hipMemGetMemPool(out *uintptr, location uintptr, kind int32) int32 {
+	return call("hipMemGetMemPool", func(a *hip.API, _ *hip.Thread) hip.Error {
+		return a.LocationGetPool(out, at[hip.Location](location), kind)
+	}, handle(&out), inAt[hip.Location](&location), kind)
+}

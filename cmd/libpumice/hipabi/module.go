@@ -92,3 +92,43 @@ func hipModuleOccupancyMaxPotentialBlockSize(grid, block *int32, fn uintptr, dyn
 func hipModuleOccupancyMaxPotentialBlockSizeWithFlags(grid, block *int32, fn uintptr, dyn uint64, limit int32, flags uint32) int32 {
 	return call("hipModuleOccupancyMaxPotentialBlockSizeWithFlags", func(a *hip.API, t *hip.Thread) hip.Error { return a.BestBlock(t, grid, block, fn, true, dyn, limit) }, outOf(&grid), outOf(&block), fn, dyn, limit, flags)
 }
+
+//export hipOccupancyAvailableDynamicSMemPerBlock
+func hipOccupancyAvailableDynamicSMemPerBlock(out *uint64, key uintptr, blocks, size int32) int32 {
+	return call("hipOccupancyAvailableDynamicSMemPerBlock", func(a *hip.API, t *hip.Thread) hip.Error { return a.AvailableShared(t, out, key, blocks, size) }, outOf(&out), key, blocks, size)
+}
+
+//export hipModuleLoad
+func hipModuleLoad(out *uintptr, path *C.char) int32 {
+	return call("hipModuleLoad", func(a *hip.API, t *hip.Thread) hip.Error {
+		if path == nil {
+			return hip.ErrInvalidValue
+		}
+		return a.ModuleLoad(t, out, C.GoString(path))
+	}, handle(&out), text(&path))
+}
+
+//export hipModuleLoadDataEx
+func hipModuleLoadDataEx(out *uintptr, image uintptr, n uint32, opts, vals uintptr) int32 {
+	return hipModuleLoadData(out, image)
+}
+
+//export hipModuleGetFunction
+func hipModuleGetFunction(out *uintptr, m uintptr, name *C.char) int32 {
+	return call("hipModuleGetFunction", func(a *hip.API, t *hip.Thread) hip.Error {
+		if name == nil {
+			return hip.ErrInvalidValue
+		}
+		return a.ModuleGetFunction(t, out, m, C.GoString(name))
+	}, handle(&out), m, text(&name))
+}
+
+//export hipModuleGetGlobal
+func hipModuleGetGlobal(out *uintptr, size *uint64, m uintptr, name *C.char) int32 {
+	return call("hipModuleGetGlobal", func(a *hip.API, t *hip.Thread) hip.Error {
+		if name == nil {
+			return hip.ErrInvalidValue
+		}
+		return a.ModuleGetGlobal(out, size, m, C.GoString(name))
+	}, handle(&out), outOf(&size), m, text(&name))
+}

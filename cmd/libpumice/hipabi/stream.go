@@ -1,8 +1,15 @@
 package hipabi
 
+/*
+static void call_stream(void *f, void *stream, int status, void *data) {
+    ((void (*)(void *, int, void *))f)(stream, status, data);
+}
+*/
 import "C"
 
 import (
+	"unsafe"
+
 	"github.com/pumice-gpu/pumice/runtime/hip"
 )
 
@@ -86,4 +93,50 @@ func hipStreamGetDevice(s uintptr, out *int32) int32 {
 //export hipStreamAttachMemAsync
 func hipStreamAttachMemAsync(s, p uintptr, n uint64, flags uint32) int32 {
 	return call("hipStreamAttachMemAsync", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamAttachMem(t, s, p, n, flags) }, stream(s), p, n, flags)
+}
+
+//export hipStreamGetId
+func hipStreamGetId(s uintptr, out *uint64) int32 {
+	return call("hipStreamGetId", func(a *hip.API, t *hip.Thread) hip.Error { return a.StreamID(t, s, out) }, stream(s), outOf(&out))
+}
+
+//export hipGetStreamDeviceId
+func hipGetStreamDeviceId(s uintptr) int32 { return api().StreamDeviceID(thread(), s) }
+
+//export hipStreamAddCallback
+func hipStreamAddCallback(s uintptr, f, data unsafe.Pointer, flags uint32) int32 {
+	return call("hipStreamAddCallback", func(a *hip.API, t *hip.Thread) hip.Error {
+		if f == nil || flags != 0 {
+			return hip.ErrInvalidValue
+		}
+		return a.HostFunc(t, s, func() { C.call_stream(f, ptr(uint64(s)), 0, data) })
+	}, stream(s), f, data, flags)
+}
+
+//export hipLaunchHostFunc
+func hipLaunchHostFunc(s, f, data uintptr) int32 {
+	return call("hipLaunchHostFunc", func(a *hip.API, t *hip.Thread) hip.Error { return a.LaunchHostFunc(t, s, f, data) }, stream(s), f, data)
+}
+
+//export hipLaunchHostFunc_spt
+func hipLaunchHostFunc_spt(s, f, data uintptr) int32 { return hipLaunchHostFunc(spt(s), f, data) }
+
+//export hipExtStreamCreateWithCUMask
+func hipExtStreamCreateWithCUMask(out *uintptr, n uint32, mask *uint32) int32 {
+	return call("hipExtStreamCreateWithCUMask", func(a *hip.API, t *hip.Thread) hip.Error {
+		if n == 0 || mask == nil {
+			return hip.ErrInvalidValue
+		}
+		return a.StreamCreate(t, out, 0, 0, append([]uint32(nil), unsafe.Slice(mask, n)...))
+	}, newStream(&out), n, ins(&mask, n))
+}
+
+//export hipExtStreamGetCUMask
+func hipExtStreamGetCUMask(s uintptr, n uint32, mask *uint32) int32 {
+	return call("hipExtStreamGetCUMask", func(a *hip.API, t *hip.Thread) hip.Error {
+		if n == 0 || mask == nil {
+			return hip.ErrInvalidValue
+		}
+		return a.StreamGetCUMask(t, s, unsafe.Slice(mask, n))
+	}, stream(s), n, outs(&mask, n))
 }

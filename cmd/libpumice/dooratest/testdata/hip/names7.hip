@@ -21,6 +21,7 @@ static void names() {
     DO(count(&n));
     WANT(n > 0, 1);
     WANT(hipGetProcAddress("hipNothing", (void **)&count, 50200000, 0, &status), hipErrorInvalidValue);
+    WANT(hipGetProcAddress("wild", (void **)&count, 50200000, 0, &status), hipErrorInvalidValue); // shorter than any prefix
     WANT(status, 1);
     hipFunction_t f;
     const char *name = nullptr;
