@@ -88,6 +88,12 @@ func (d *Device) AllocHost(size uint64, kind Kind, coherent bool) (*Memory, erro
 	if err != nil {
 		return nil, allocError(err)
 	}
+	return d.forAll(h, size, kind)
+}
+
+// forAll lets all devices reach system memory.
+func (d *Device) forAll(h *hsa.Memory, size uint64, kind Kind) (*Memory, error) {
+	r := d.rt
 	if err := r.HSA.AllowAccess(h, r.agents()...); err != nil {
 		_ = r.HSA.Free(h)
 		return nil, allocError(err)
@@ -256,13 +262,7 @@ func (d *Device) AdoptHost(addr, size uint64, kind Kind) (*Memory, error) {
 	if err != nil {
 		return nil, allocError(err)
 	}
-	if err := r.HSA.AllowAccess(h, r.agents()...); err != nil {
-		_ = r.HSA.Free(h)
-		return nil, allocError(err)
-	}
-	m := &Memory{Kind: kind, Device: d, Ptr: h.Addr, Host: h.Host, Size: size, mem: h}
-	r.allocated(h, m)
-	return m, nil
+	return d.forAll(h, size, kind)
 }
 
 // Write stores bytes at an address of device memory, at once: not ordered with streams.

@@ -74,6 +74,20 @@ func (p *Program) object(d *Device) (*codeobj.Object, error) {
 	return o, nil
 }
 
+// Targets are what the program has code for: "gfx90a:xnack-".
+func (p *Program) Targets() []string {
+	if p.single != nil {
+		return []string{p.single.Target.String()}
+	}
+	var out []string
+	for _, e := range p.bundle.Entries {
+		if e.Device {
+			out = append(out, e.Target.String())
+		}
+	}
+	return out
+}
+
 // load loads the program on a device, once.
 func (p *Program) load(d *Device) (*loadedProgram, error) {
 	p.mu.Lock()

@@ -69,6 +69,8 @@ type API struct {
 	objects     handles[userObject]
 	goneObjects sync.Map // handles of user objects that were destroyed
 
+	noCode sync.Once // for tellNoCode
+
 	captures atomic.Int32  // captures under way
 	threads  atomic.Uint64 // the last Thread.ID
 

@@ -210,19 +210,6 @@ func (a *API) LinkTypeAndHops(d1, d2 int32, link, hops *uint32) Error {
 	return Success
 }
 
-// MemcpyPeer copies between devices.
-func (a *API) MemcpyPeer(t *Thread, dst uintptr, dd int32, src uintptr, sd int32, n uint64, s uintptr, async bool) Error {
-	_, e1 := a.deviceAt(dd)
-	_, e2 := a.deviceAt(sd)
-	if e1 != Success || e2 != Success {
-		return ErrInvalidDevice
-	}
-	if dst == 0 || src == 0 {
-		return ErrInvalidValue
-	}
-	return a.Memcpy(t, dst, src, n, DeviceToDevice, s, async)
-}
-
 // StreamAttachMem is hipStreamAttachMemAsync: a hint about managed memory.
 func (a *API) StreamAttachMem(t *Thread, s, p uintptr, n uint64, flags uint32) Error {
 	if _, e := a.queue(t, s); e != Success {
@@ -236,4 +223,22 @@ func (a *API) StreamAttachMem(t *Thread, s, p uintptr, n uint64, flags uint32) E
 		return ErrInvalidValue // a part of an allocation cannot be attached
 	}
 	return Success
+}
+
+// CtxEnablePeer lets the current device of the thread use the memory of the device that a context is of.
+func (a *API) CtxEnablePeer(t *Thread, ctx uintptr, flags uint32) Error {
+	d, e := a.ctxDevice(ctx)
+	if e != Success {
+		return e
+	}
+	return a.DeviceEnablePeerAccess(t, d, flags)
+}
+
+// CtxDisablePeer takes back what CtxEnablePeer gave.
+func (a *API) CtxDisablePeer(t *Thread, ctx uintptr) Error {
+	d, e := a.ctxDevice(ctx)
+	if e != Success {
+		return e
+	}
+	return a.DeviceDisablePeerAccess(t, d)
 }

@@ -200,66 +200,6 @@ func (a *API) MemcpyParam2D(t *Thread, p *Memcpy2DParms, s uintptr, async bool) 
 	return a.Memcpy2D(t, dst+uintptr(p.DstY*dp+p.DstX), dp, src+uintptr(p.SrcY*sp+p.SrcX), sp, p.WidthBytes, p.Height, Default, s, async)
 }
 
-// Memset stores count elements of size bytes.
-func (a *API) Memset(t *Thread, dst uintptr, value uint32, size int, count uint64, s uintptr, async bool) Error {
-	q, e := a.queue(t, s)
-	if e != Success {
-		return e
-	}
-	if a.capturing() {
-		done, e := a.capturedOr(t, s, async, func() (nodeOp, Error) {
-			return opOf(a.newMemset(&MemsetParams{Dst: dst, ElementSize: uint32(size), Height: 1, Value: value, Width: count}, 1, 0))
-		})
-		if done {
-			return e
-		}
-	}
-	if count == 0 {
-		return Success
-	}
-	if dst == 0 {
-		return ErrInvalidValue
-	}
-	if count > 1<<46/uint64(size) {
-		return ErrInvalidValue
-	}
-	if a.rt.Find(uint64(dst)) == nil && a.rt.HSA.Find(uint64(dst)) == nil {
-		return ErrInvalidValue // memory that no device reaches
-	}
-	_, err := q.Fill(uint64(dst), value, size, clr.Linear(count*uint64(size)), async)
-	return a.fromErr(err)
-}
-
-// Memset2D stores a byte over rows; depth is 1 for two dimensions, ysize the rows between slices.
-func (a *API) Memset2D(t *Thread, dst uintptr, pitch uint64, value byte, width, height, depth, ysize uint64, s uintptr, async bool) Error {
-	q, e := a.queue(t, s)
-	if e != Success {
-		return e
-	}
-	if a.capturing() {
-		done, e := a.capturedOr(t, s, async, func() (nodeOp, Error) {
-			return opOf(a.newMemset(&MemsetParams{Dst: dst, ElementSize: 1, Height: height, Pitch: pitch, Value: uint32(value), Width: width}, depth, pitch*max(ysize, height)))
-		})
-		if done {
-			return e
-		}
-	}
-	if width == 0 || height == 0 || depth == 0 {
-		return Success
-	}
-	if dst == 0 {
-		return ErrInvalidValue
-	}
-	if pitch < width {
-		return ErrInvalidValue
-	}
-	if a.rt.Find(uint64(dst)) == nil {
-		return ErrInvalidValue
-	}
-	_, err := q.Fill(uint64(dst), uint32(value), 1, clr.Rect{Width: width, Height: height, Depth: depth, DstPitch: pitch, DstSlice: pitch * max(ysize, height)}, async)
-	return a.fromErr(err)
-}
-
 // symbolAddress finds a variable by its host shadow, on the current device.
 func (a *API) symbolAddress(t *Thread, sym uintptr) (addr, size uint64, e Error) {
 	d, e := a.device(t)
@@ -348,4 +288,45 @@ func (a *API) MemcpyFromSymbol(t *Thread, dst, sym uintptr, n, off uint64, k Kin
 		return ErrInvalidValue
 	}
 	return a.Memcpy(t, dst, uintptr(addr+off), n, k, s, async)
+}
+
+// Memcpy3DPeerParms is hipMemcpy3DPeerParms.
+type Memcpy3DPeerParms struct {
+	SrcArray  uintptr
+	SrcPos    Pos
+	SrcPtr    PitchedPtr
+	SrcDevice int32
+	_         int32
+	DstArray  uintptr
+	DstPos    Pos
+	DstPtr    PitchedPtr
+	DstDevice int32
+	_         int32
+	Extent    Extent
+}
+
+// Memcpy3DPeer copies a box between devices.
+func (a *API) Memcpy3DPeer(t *Thread, p *Memcpy3DPeerParms, s uintptr, async bool) Error {
+	if p == nil {
+		return ErrInvalidValue
+	}
+	_, e1 := a.deviceAt(p.SrcDevice)
+	_, e2 := a.deviceAt(p.DstDevice)
+	if e1 != Success || e2 != Success {
+		return ErrInvalidDevice
+	}
+	return a.Memcpy3D(t, &Memcpy3DParms{SrcArray: p.SrcArray, SrcPos: p.SrcPos, SrcPtr: p.SrcPtr, DstArray: p.DstArray, DstPos: p.DstPos, DstPtr: p.DstPtr, Extent: p.Extent, Kind: Default}, s, async)
+}
+
+// MemcpyPeer copies between devices.
+func (a *API) MemcpyPeer(t *Thread, dst uintptr, dd int32, src uintptr, sd int32, n uint64, s uintptr, async bool) Error {
+	_, e1 := a.deviceAt(dd)
+	_, e2 := a.deviceAt(sd)
+	if e1 != Success || e2 != Success {
+		return ErrInvalidDevice
+	}
+	if dst == 0 || src == 0 {
+		return ErrInvalidValue
+	}
+	return a.Memcpy(t, dst, src, n, DeviceToDevice, s, async)
 }

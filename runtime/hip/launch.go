@@ -1,8 +1,8 @@
 package hip
 
 import (
-	"encoding/binary"
-	"os"
+	"fmt"
+	"strings"
 
 	"github.com/pumice-gpu/pumice/runtime/clr"
 )
@@ -102,13 +102,29 @@ func (a *API) launch(t *Thread, f *function, l *Launch) Error {
 	return Success
 }
 
+// tellNoCode says once on standard error what a program was compiled for, where that is not for the device: most programs show no more than the
+// number of the error, and many nothing.
+func (a *API) tellNoCode(f *function, d *clr.Device) {
+	if f.bin == nil || f.bin.prog == nil {
+		return
+	}
+	a.noCode.Do(func() {
+		want := d.Agent.Target.Proc.Name
+		clr.WriteText(true, fmt.Appendf(nil, "pumice: kernel %s cannot run on %s: the program has code for %s; compile it with --offload-arch=%s too, or run it "+
+			"on a GPU that `pumice gpus` lists for one of these\n", f.name, want, strings.Join(f.bin.prog.Targets(), ", "), want))
+	})
+}
+
 // resolve finds the kernel on a device, and brings the launch into clr's form.
 func (a *API) resolve(t *Thread, f *function, l *Launch, d *clr.Device) (*clr.Kernel, clr.Launch, Error) {
 	c := clr.Launch{Grid: l.Grid, Block: l.Block, SharedMem: l.Shared, Cooperative: l.Cooperative, AnyOrder: l.AnyOrder}
 	k, err := a.kernel(f, d)
 	if err != nil {
-		if codeOf(err) == ErrNotFound {
+		switch codeOf(err) {
+		case ErrNotFound:
 			return nil, c, ErrInvalidDeviceFunction
+		case ErrNoBinaryForGpu:
+			a.tellNoCode(f, d)
 		}
 		return nil, c, a.fromErr(err)
 	}
@@ -241,138 +257,6 @@ func packed(extra uintptr) ([]byte, Error) {
 	return nil, ErrInvalidValue
 }
 
-// module is a hipModule_t.
-type module struct {
-	prog   *clr.Program
-	dev    *clr.Device
-	handle uintptr
-	fns    []uintptr
-}
-
-// ModuleLoad loads a file; ModuleLoadData an image in memory.
-func (a *API) ModuleLoad(t *Thread, out *uintptr, path string) Error {
-	if out == nil || path == "" {
-		return ErrInvalidValue
-	}
-	if _, e := a.device(t); e != Success {
-		return e
-	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return ErrFileNotFound
-	}
-	return a.moduleLoad(t, out, b)
-}
-
-// ModuleLoadData loads an image whose size is found by parsing it.
-func (a *API) ModuleLoadData(t *Thread, out *uintptr, image uintptr) Error {
-	if out == nil || image == 0 {
-		return ErrInvalidValue
-	}
-	if _, e := a.device(t); e != Success {
-		return e
-	}
-	b, e := a.imageAt(image)
-	if e != Success {
-		return e
-	}
-	if len(b) >= 24 && binary.LittleEndian.Uint32(b) == fatMagic {
-		b = mappedFrom(uintptr(binary.LittleEndian.Uint64(b[8:])))
-	}
-	return a.moduleLoad(t, out, b)
-}
-
-// imageAt is the memory from an image's address on, as far as the image may reach. What lies in memory of the runtime is copied: it may be anywhere.
-func (a *API) imageAt(image uintptr) ([]byte, Error) {
-	m := a.rt.Find(uint64(image))
-	if m == nil || uint64(image)-m.Host >= m.Size {
-		return mappedFrom(image), Success
-	}
-	b := make([]byte, m.Host+m.Size-uint64(image))
-	if !LoadMemory(b, image) {
-		return nil, ErrInvalidValue
-	}
-	return b, Success
-}
-
-func (a *API) moduleLoad(t *Thread, out *uintptr, b []byte) Error {
-	d, e := a.device(t)
-	if e != Success {
-		return e
-	}
-	p, err := a.rt.NewProgram(b)
-	if err != nil {
-		if a.Face <= 5 && codeOf(err) == ErrInvalidImage {
-			return ErrInvalidKernelFile
-		}
-		return a.fromErr(err)
-	}
-	// Loading now reports now what is wrong with the image.
-	if _, _, err := p.Symbols(d); err != nil {
-		_ = p.Unload()
-		return a.fromErr(err)
-	}
-	m := &module{prog: p, dev: d}
-	m.handle = a.modules.add(m)
-	*out = m.handle
-	return Success
-}
-
-// ModuleUnload unloads a module; its functions become invalid.
-func (a *API) ModuleUnload(m uintptr) Error {
-	x := a.modules.remove(m)
-	if x == nil {
-		return a.noModule()
-	}
-	for _, f := range x.fns {
-		a.funcs.remove(f)
-	}
-	return a.fromErr(x.prog.Unload())
-}
-
-// ModuleGetFunction finds a kernel of a module.
-func (a *API) ModuleGetFunction(t *Thread, out *uintptr, m uintptr, name string) Error {
-	if out == nil || name == "" {
-		return ErrInvalidValue
-	}
-	x := a.modules.get(m)
-	if x == nil {
-		return a.noModule()
-	}
-	f := &function{name: name, mod: x, kernels: map[*clr.Device]*clr.Kernel{}}
-	if _, err := a.kernel(f, x.dev); err != nil {
-		return a.fromErr(err)
-	}
-	*out = a.funcs.add(f)
-	f.handle = *out
-	a.mu.Lock()
-	x.fns = append(x.fns, *out)
-	a.mu.Unlock()
-	return Success
-}
-
-// ModuleGetGlobal finds a variable of a module.
-func (a *API) ModuleGetGlobal(out *uintptr, size *uint64, m uintptr, name string) Error {
-	if name == "" {
-		return ErrInvalidValue
-	}
-	x := a.modules.get(m)
-	if x == nil {
-		return a.noModule()
-	}
-	addr, n, err := x.prog.Variable(x.dev, name)
-	if err != nil {
-		return a.fromErr(err)
-	}
-	if out != nil {
-		*out = uintptr(addr)
-	}
-	if size != nil {
-		*size = n
-	}
-	return Success
-}
-
 // FuncAttributes is hipFuncAttributes.
 type FuncAttributes struct {
 	BinaryVersion      int32
@@ -482,47 +366,25 @@ func (a *API) FuncSetAttribute(t *Thread, key uintptr, attr, value int32) Error 
 	return Success
 }
 
-// Occupancy returns how many blocks of a size a multiprocessor holds; mod says that fn is of a module.
-func (a *API) Occupancy(t *Thread, out *int32, fn uintptr, mod bool, block int32, dynamic uint64) Error {
-	if out == nil {
+// SetupArgument stores an argument for LaunchByPtr.
+func (a *API) SetupArgument(t *Thread, p uintptr, n, off uint64) Error {
+	if p == 0 || n > uint64(len(t.Arguments)) || off > uint64(len(t.Arguments))-n {
 		return ErrInvalidValue
 	}
-	k, e := a.kernelAny(t, fn, mod)
-	if e != Success {
-		return e
-	}
-	if block <= 0 || dynamic > 1<<31 {
+	if !LoadMemory(t.Arguments[off:off+n], p) {
 		return ErrInvalidValue
 	}
-	*out = int32(k.Occupancy(uint32(block), uint32(dynamic)) * a.unitsPerMultiprocessor(k))
+	t.ArgSize = max(t.ArgSize, off+n)
 	return Success
 }
 
-// unitsPerMultiprocessor is 2 on RDNA, where a multiprocessor is a work-group processor.
-func (a *API) unitsPerMultiprocessor(k *clr.Kernel) uint32 {
-	if k.Device().Agent.Target.Proc.Major >= 10 {
-		return 2
-	}
-	return 1
-}
-
-func (a *API) kernelAny(t *Thread, fn uintptr, mod bool) (*clr.Kernel, Error) {
-	if mod {
-		return a.kernelOf(t, fn)
-	}
-	return a.kernelByKey(t, fn)
-}
-
-// BestBlock returns the block size with the highest occupancy and the grid that fills the device.
-func (a *API) BestBlock(t *Thread, grid, block *int32, fn uintptr, mod bool, dynamic uint64, limit int32) Error {
-	if grid == nil || block == nil || limit < 0 {
-		return ErrInvalidValue
-	}
-	k, e := a.kernelAny(t, fn, mod)
+// LaunchByPtr launches a registered kernel with the configuration and arguments that were set up.
+func (a *API) LaunchByPtr(t *Thread, key uintptr) Error {
+	c, e := a.PopConfig(t)
 	if e != Success {
 		return e
 	}
-	b, g := k.BestBlock(func(uint32) uint32 { return uint32(dynamic) }, uint32(limit))
-	*grid, *block = int32(g), int32(b)
-	return Success
+	b := append([]byte{}, t.Arguments[:t.ArgSize]...)
+	t.ArgSize = 0
+	return a.LaunchKey(t, key, &Launch{Grid: c.Grid, Block: c.Block, Shared: uint32(c.Shared), Stream: c.Stream, Packed: b})
 }

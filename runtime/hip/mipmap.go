@@ -33,17 +33,3 @@ func (a *API) TexRefBorderColor(color, ref uintptr) Error {
 	}
 	return ErrNotSupported
 }
-
-// ImportSemaphore is hipImportExternalSemaphore. kind and fd are of the descriptor.
-//
-// fidelity: refused hipImportExternalSemaphore and what uses it: as in AMD's runtime on Linux; a semaphore would be a DRM sync object, and the virtual device has none
-func (a *API) ImportSemaphore(out uintptr, desc *ExternalMemoryDesc) Error {
-	const lastKind = 10 // timeline semaphores of Win32
-	if out == 0 || desc == nil || desc.Type == 0 || desc.Type > lastKind || desc.FD == 0 {
-		return ErrInvalidValue
-	}
-	return ErrNotSupported
-}
-
-// Semaphores is every function that takes semaphores: none was ever imported, so the handles are wrong.
-func (a *API) Semaphores() Error { return ErrInvalidValue }
