@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -27,10 +26,13 @@ func explainProgram(stdout, stderr io.Writer, args []string) (err error) {
 	status := w.run()
 	f, err := os.Open(events(w.dir))
 	if err != nil {
-		if errors.Is(err, os.ErrNotExist) && status == nil {
-			return fmt.Errorf("%s ended without using a GPU", w.cmd.Args[0])
+		if !errors.Is(err, os.ErrNotExist) {
+			return errors.Join(status, err)
 		}
-		return errors.Join(status, err)
+		if status != nil { // it has told nothing
+			return status
+		}
+		return fmt.Errorf("%s ended without using a GPU", w.cmd.Args[0])
 	}
 	defer f.Close()
 	told, err := explain.Read(f)
@@ -39,9 +41,7 @@ func explainProgram(stdout, stderr io.Writer, args []string) (err error) {
 	}
 	j := explain.Compose(told)
 	if w.asJSON {
-		e := json.NewEncoder(stdout)
-		e.SetIndent("", "  ")
-		err = e.Encode(j)
+		err = writeJSON(stdout, j)
 	} else {
 		err = j.Print(stdout)
 	}

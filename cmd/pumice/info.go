@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -274,15 +273,16 @@ func info(stdout, _ io.Writer, args []string) error {
 	if err := noMore(o.infoTable(), args); err != nil {
 		return err
 	}
+	if err := o.checkEnvironment(); err != nil {
+		return err
+	}
 	r, err := machine.OpenHSA(o.gpus)
 	if err != nil {
 		return err
 	}
 	s := describeSystem(r)
 	if o.json {
-		e := json.NewEncoder(stdout)
-		e.SetIndent("", "  ")
-		return e.Encode(s)
+		return writeJSON(stdout, s)
 	}
 	rocminfo{stdout}.system(s)
 	return nil

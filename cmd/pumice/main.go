@@ -44,7 +44,7 @@ func init() {
 		{name: "explain", args: "[OPTIONS] [--] PROGRAM [ARGS...]", help: "run a program and tell what became of its launches, pages and handles on each floor", run: explainProgram,
 			more:    "What the program itself prints goes to standard error.",
 			options: func() []option { return new(runOptions).table() }},
-		{name: "prof", args: "--pc-sampling [OPTIONS] [--] PROGRAM [ARGS...]", help: "run a program and say in which kernels, source lines and instructions its time went", run: profile,
+		{name: "prof", args: "[OPTIONS] [--] PROGRAM [ARGS...]", help: "run a program and say in which kernels, source lines and instructions its time went", run: profile,
 			more:    "What the program itself prints goes to standard error. Source lines need a program compiled with -g.",
 			options: func() []option { return append(new(profOptions).table(), new(runOptions).table()...) }},
 		{name: "demo", help: "run a kernel by the Go API: needs nothing but Go", run: demo},
@@ -64,12 +64,14 @@ func init() {
 				options: func() []option { return new(svmOptions).runTable() }},
 			{name: "explore", args: "[OPTIONS] NAME|FILE", help: "search schedules for one that fails, and shrink it", run: svmExplore,
 				options: func() []option { return new(svmOptions).exploreTable() }},
-			{name: "list", help: "list the scenarios that come with Pumice", run: svmList},
+			{name: "list", args: "[OPTIONS]", help: "list the scenarios that come with Pumice", run: svmList,
+				options: func() []option { return jsonTable(new(bool)) }},
 			{name: "show", args: "NAME|FILE", help: "print a scenario's text", run: svmShow},
 			{name: "mistakes", args: "[OPTIONS]", help: "list the upstream bugs that --mistake can switch on", run: svmMistakes,
 				options: func() []option { return new(svmOptions).mistakesTable() }},
 		}},
-		{name: "version", help: "print versions", run: version},
+		{name: "version", args: "[OPTIONS]", help: "print versions", run: version,
+			options: func() []option { return jsonTable(new(bool)) }},
 		{name: "help", args: "[COMMAND]", help: "print this, or what there is to say of a command", run: help},
 	}
 }
@@ -123,7 +125,8 @@ func doMain(stdout, stderr io.Writer, args []string) int {
 	}
 	see := ""
 	if e.usage {
-		see = "; see `" + strings.TrimSpace("pumice help"+strings.TrimPrefix(name, "pumice")) + "`"
+		of := strings.TrimPrefix(strings.TrimPrefix(name, "pumice"), " help")
+		see = "; see `" + strings.TrimSpace("pumice help"+of) + "`"
 	}
 	fmt.Fprintf(stderr, "%s: %v%s\n", name, err, see)
 	return e.code

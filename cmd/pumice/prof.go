@@ -12,14 +12,13 @@ import (
 
 // profOptions are those of `pumice prof` that are not also run's.
 type profOptions struct {
-	sampling bool // --pc-sampling: the one kind of profile that there is
-	interval int  // µs
+	interval int // µs
 	top      int
 }
 
 func (o *profOptions) table() []option {
 	return []option{
-		{"pc-sampling", "", "sample the program counter: the one kind of profile that there is", switchOption(&o.sampling)},
+		{"pc-sampling", "", "sample the program counter (the default: there is no other kind of profile)", switchOption(new(bool))},
 		{"interval", "US", "microseconds between samples (1000)", numberOption(&o.interval, 1, 1_000_000)},
 		{"top", "N", "how many kernels, lines and instructions are listed (10)", numberOption(&o.top, 1, 1_000_000)},
 	}
@@ -32,8 +31,6 @@ func profile(stdout, stderr io.Writer, args []string) (err error) {
 	switch {
 	case err != nil:
 		return err
-	case !p.sampling:
-		return usageErrorf("prof needs --pc-sampling")
 	case o.engine == "interp":
 		return usageErrorf("prof looks at compiled code: --engine interp runs none")
 	}

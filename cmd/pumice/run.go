@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"debug/elf"
 	"errors"
 	"fmt"
@@ -86,7 +87,7 @@ func (o *runOptions) table() []option {
 // infoTable are the options that need no program.
 func (o *runOptions) infoTable() []option {
 	return []option{
-		{"gpu", "NAME[,NAME...]", "which virtual GPUs there are (mi210); `pumice gpus` lists the names", func(value string) error {
+		{"gpu", "NAME[,NAME...]", "which virtual GPUs there are: names or targets that `pumice gpus` lists, or profile files (x.json). Else PUMICE_GPU, else mi210", func(value string) error {
 			_, err := machine.ParseGPUs(value)
 			o.gpus = value
 			return err
@@ -96,13 +97,43 @@ func (o *runOptions) infoTable() []option {
 }
 
 // newRunOptions are the defaults.
-func newRunOptions() *runOptions { return &runOptions{gpus: machine.DefaultGPU, rocm: rocmPumice} }
+func newRunOptions() *runOptions {
+	return &runOptions{gpus: cmp.Or(os.Getenv(machine.GPUVariable), machine.DefaultGPU), rocm: rocmPumice}
+}
+
+// checkEnvironment refuses what the environment asks for where no option does: the program would find no GPU, and could not say why.
+func (o *runOptions) checkEnvironment() error {
+	_, err := machine.ParseGPUs(o.gpus)
+	if err != nil { // an option's value has been looked at
+		return fmt.Errorf("%s: %w", machine.GPUVariable, err)
+	}
+	for _, v := range []struct {
+		name, option string
+		check        func(string) error
+	}{
+		{machine.EngineVariable, o.engine, machine.CheckEngine},
+		{machine.SVMEngineVariable, o.svm, machine.CheckSVMEngine},
+		{machine.InjectVariable, o.inject, machine.CheckInjection},
+	} {
+		value := os.Getenv(v.name)
+		if value == "" || v.option != "" {
+			continue
+		}
+		if err := v.check(value); err != nil {
+			return fmt.Errorf("%s: %w", v.name, err)
+		}
+	}
+	return nil
+}
 
 // parseRun reads options up to the program's name. What follows it is the program's, options included. more are options of the command beside
 // run's.
 func parseRun(args []string, more ...option) (*runOptions, error) {
 	o := newRunOptions()
 	rest, _, err := parseOptions(append(more, o.table()...), args)
+	if err == nil {
+		err = o.checkEnvironment()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -138,8 +169,19 @@ func runProgram(_, stderr io.Writer, args []string) error {
 	if static(path) {
 		fmt.Fprintf(stderr, "pumice run: %s is statically linked: it cannot be shown a virtual GPU (programs that it starts can)\n", path)
 	}
-	err = syscall.Exec(path, append([]string{o.program}, o.args...), env)
-	return &exitError{code: exitCannot, err: fmt.Errorf("%s: %w", path, err)}
+	return cannotStart(path, syscall.Exec(path, append([]string{o.program}, o.args...), env))
+}
+
+// cannotStart says what the kernel did not like.
+func cannotStart(path string, err error) error {
+	why := ""
+	switch {
+	case errors.Is(err, syscall.ENOEXEC):
+		why = " (neither a program of this machine, nor a script that begins with #!)"
+	case errors.Is(err, fs.ErrNotExist): // it was there when it was looked for
+		why = " (its interpreter or dynamic loader is missing)"
+	}
+	return &exitError{code: exitCannot, err: fmt.Errorf("%s: %w%s", path, err, why)}
 }
 
 // makeFiles makes the file of a trace, empty, and the folder of a dump. The program may change its directory, and its children may trace
@@ -167,6 +209,8 @@ func (o *runOptions) makeFiles() (err error) {
 			if err := os.Remove(o.faults); err != nil {
 				return err
 			}
+		} else if _, err := os.Stat(filepath.Dir(o.faults)); err != nil {
+			return fmt.Errorf("--dump-on-fault: there is no folder for %s: %w", o.faults, err)
 		}
 	}
 	if o.file == "" {
@@ -189,10 +233,14 @@ func findProgram(name string) (string, error) {
 	case err == nil || errors.Is(err, exec.ErrDot):
 		return path, nil
 	case errors.Is(err, fs.ErrPermission):
-		return "", &exitError{code: exitCannot, err: fmt.Errorf("%s: permission denied", name)}
-	default:
-		return "", &exitError{code: exitNotFound, err: fmt.Errorf("%s: not found", name)}
+		return "", &exitError{code: exitCannot, err: fmt.Errorf("%s: permission denied: is it executable (chmod +x)?", name)}
+	case !strings.Contains(name, "/"):
+		return "", &exitError{code: exitNotFound, err: fmt.Errorf("%s: not found in PATH; a program of this folder is ./%s", name, name)}
 	}
+	if st, err := os.Stat(name); err == nil && st.IsDir() {
+		return "", &exitError{code: exitCannot, err: fmt.Errorf("%s: is a folder, not a program", name)}
+	}
+	return "", &exitError{code: exitNotFound, err: fmt.Errorf("%s: not found", name)}
 }
 
 // static is whether a program is an ELF file that no dynamic loader starts.

@@ -163,12 +163,24 @@ func svmExplore(stdout, _ io.Writer, args []string) error {
 }
 
 func svmList(stdout, _ io.Writer, args []string) error {
-	if err := noMore(nil, args); err != nil {
+	var asJSON bool
+	if err := noMore(jsonTable(&asJSON), args); err != nil {
 		return err
 	}
 	l, err := svm.Library()
 	if err != nil {
 		return err
+	}
+	if asJSON {
+		type listed struct {
+			Name  string `json:"name"`
+			Title string `json:"title"`
+		}
+		var all []listed
+		for _, sc := range l {
+			all = append(all, listed{sc.Name, sc.Title})
+		}
+		return writeJSON(stdout, all)
 	}
 	for _, sc := range l {
 		fmt.Fprintf(stdout, "%-31s %s\n", sc.Name, sc.Title)

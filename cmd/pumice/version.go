@@ -28,9 +28,7 @@ func listGPUs(stdout, _ io.Writer, args []string) error {
 		all = append(all, gpuInfo{g.Name, g.Target, g.MarketingName})
 	}
 	if asJSON {
-		e := json.NewEncoder(stdout)
-		e.SetIndent("", "  ")
-		return e.Encode(all)
+		return writeJSON(stdout, all)
 	}
 	for _, g := range all {
 		fmt.Fprintf(stdout, "%-12s %-8s %s\n", g.Name, g.Target, g.MarketingName)
@@ -38,25 +36,46 @@ func listGPUs(stdout, _ io.Writer, args []string) error {
 	return nil
 }
 
-// version prints the commit and the versions of the kernel ABI that this build speaks: one commit is the whole stack.
+// versions is what `pumice version` says: one commit is the whole stack, and speaks one version of the kernel's ABI.
+type versions struct {
+	Pumice   string `json:"pumice"`
+	Commit   string `json:"commit"`
+	Modified bool   `json:"modified"`
+	KFDIoctl string `json:"kfd_ioctl"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
 func version(stdout, _ io.Writer, args []string) error {
-	if err := noMore(nil, args); err != nil {
+	var asJSON bool
+	if err := noMore(jsonTable(&asJSON), args); err != nil {
 		return err
 	}
-	commit, modified := "unknown", ""
-	module := "(devel)"
+	v := versions{"(devel)", "unknown", false, fmt.Sprintf("%d.%d", kfd.MajorVersion, kfd.MinorVersion), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
 	if b, ok := debug.ReadBuildInfo(); ok {
-		module = b.Main.Version
+		v.Pumice = b.Main.Version
 		for _, s := range b.Settings {
-			switch {
-			case s.Key == "vcs.revision":
-				commit = s.Value
-			case s.Key == "vcs.modified" && s.Value == "true":
-				modified = " (modified)"
+			switch s.Key {
+			case "vcs.revision":
+				v.Commit = s.Value
+			case "vcs.modified":
+				v.Modified = s.Value == "true"
 			}
 		}
 	}
-	fmt.Fprintf(stdout, "pumice %s\ncommit %s%s\nkfd_ioctl %d.%d\n%s %s/%s\n", module, commit, modified, kfd.MajorVersion,
-		kfd.MinorVersion, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	if asJSON {
+		return writeJSON(stdout, v)
+	}
+	modified := ""
+	if v.Modified {
+		modified = " (modified)"
+	}
+	fmt.Fprintf(stdout, "pumice %s\ncommit %s%s\nkfd_ioctl %s\n%s %s\n", v.Pumice, v.Commit, modified, v.KFDIoctl, v.Go, v.Platform)
 	return nil
+}
+
+func writeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
 }

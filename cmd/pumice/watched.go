@@ -56,8 +56,11 @@ func (w *watched) run() error {
 	defer signal.Stop(ignored)
 	err := w.cmd.Run()
 	var x *exec.ExitError
+	if err == nil {
+		return nil
+	}
 	if !errors.As(err, &x) {
-		return err
+		return cannotStart(w.cmd.Path, errors.Unwrap(err))
 	}
 	if s, ok := x.Sys().(syscall.WaitStatus); ok && s.Signaled() {
 		return &exitError{code: 128 + int(s.Signal()), err: fmt.Errorf("%s: %v", w.cmd.Path, s.Signal())}

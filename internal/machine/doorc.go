@@ -12,11 +12,7 @@ import (
 
 // DoorC builds the machine that this process's environment names, and the Door to it.
 func DoorC() (*doorc.Door, error) {
-	list := os.Getenv(GPUVariable)
-	if list == "" {
-		list = DefaultGPU
-	}
-	profiles, err := ParseGPUs(list)
+	profiles, err := ParseGPUs(listFromEnvironment())
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,9 @@
 package machine
 
 import (
+	"cmp"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/pumice-gpu/pumice/silicon/profile"
@@ -21,7 +23,11 @@ const maxGPUs = 64
 func ParseGPUs(list string) ([]*profile.Profile, error) {
 	var profiles []*profile.Profile
 	for name := range strings.SplitSeq(list, ",") {
-		p, err := profile.Load(strings.TrimSpace(name))
+		name = strings.TrimSpace(name)
+		if name == "" {
+			return nil, fmt.Errorf("%q has an empty name in it; names stand between commas, such as mi210,rx6900xt", list)
+		}
+		p, err := profile.Load(name)
 		if err != nil {
 			return nil, err
 		}
@@ -32,6 +38,9 @@ func ParseGPUs(list string) ([]*profile.Profile, error) {
 	}
 	return profiles, nil
 }
+
+// listFromEnvironment is the list of GPUs that the environment asks for.
+func listFromEnvironment() string { return cmp.Or(os.Getenv(GPUVariable), DefaultGPU) }
 
 // GPUs are the built-in profiles, by name.
 func GPUs() []*profile.Profile {

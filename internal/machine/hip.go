@@ -36,11 +36,7 @@ type opened struct {
 
 var process = sync.OnceValue(func() (o opened) {
 	warnVariables(os.Stderr, os.Environ())
-	list := os.Getenv(GPUVariable)
-	if list == "" {
-		list = DefaultGPU
-	}
-	o.hsa, o.machine, o.err = open(list)
+	o.hsa, o.machine, o.err = open(listFromEnvironment())
 	return
 })
 

@@ -24,7 +24,7 @@ func parseInjections(s string) (d kfd.Delay, err error) {
 	point, term, _ := strings.Cut(s, "=")
 	m := delayTerm.FindStringSubmatch(term)
 	if point != "irq" || m == nil {
-		return d, fmt.Errorf("%s=%q: must be irq=[PERCENT%%][COUNT*]delay(MILLISECONDS)", InjectVariable, s)
+		return d, fmt.Errorf("%q is not an injection; there is irq=[PERCENT%%][COUNT*]delay(MILLISECONDS), such as irq=10%%delay(5)", s)
 	}
 	d.Percent = 100
 	if m[1] != "" {

@@ -37,7 +37,7 @@ func New(profiles []*profile.Profile) (m *Machine, err error) {
 	}
 	e, err := newEngine(os.Getenv(EngineVariable))
 	if err != nil {
-		return m, err
+		return m, fmt.Errorf("%s: %w", EngineVariable, err)
 	}
 	var devices []*amdgpu.Device
 	if err = observe.Engine(e, m.code); err != nil {
@@ -71,10 +71,10 @@ func New(profiles []*profile.Profile) (m *Machine, err error) {
 	}
 	cfg := kfd.Config{World: world, Warn: observe.Warn}
 	if cfg.DelayInterrupts, err = parseInjections(os.Getenv(InjectVariable)); err != nil {
-		return m, err
+		return m, fmt.Errorf("%s: %w", InjectVariable, err)
 	}
 	if cfg.OldSVM, err = oldSVM(os.Getenv(SVMEngineVariable)); err != nil {
-		return m, err
+		return m, fmt.Errorf("%s: %w", SVMEngineVariable, err)
 	}
 	if m.look != nil {
 		cfg.Hooks = m.look.Kernel()

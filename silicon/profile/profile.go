@@ -158,7 +158,7 @@ func Load(name string) (*Profile, error) {
 			return p, nil
 		}
 	}
-	return nil, fmt.Errorf("profile: no GPU named %q; there are %s", name, strings.Join(Names(), ", "))
+	return nil, fmt.Errorf("no GPU is named %q, nor is it a target that one has, or a profile file; there are %s", name, strings.Join(Names(), ", "))
 }
 
 // Error is a profile that cannot be used.
