@@ -96,6 +96,34 @@ var benches = []bench{
 		clear(cb)
 		return func() { g.launch("histogram", [2]int{16, 1}, [2]int{256, 1}, args(a, c, n)) }
 	}},
+	{"stridehisto", 1 << 20, "G/s", func(g *gpu) func() {
+		const n = 1 << 20
+		a, ab := g.alloc(n)
+		c, cb := g.alloc(4 * 256)
+		fillFloats(ab, 1)
+		x := uint32(1)
+		for i := range ab {
+			x = x*1664525 + 1013904223
+			ab[i] = byte(x >> 24)
+		}
+		clear(cb)
+		return func() { g.launch("stridehisto", [2]int{16, 1}, [2]int{256, 1}, args(a, c, uint64(n), 16)) }
+	}},
+	{"stridesum", 4 << 24, "GB/s", func(g *gpu) func() {
+		const n = 1 << 24
+		a, ab := g.alloc(4 * n)
+		c, _ := g.alloc(4 * 256 * 64)
+		fillFloats(ab, 1)
+		return func() { g.launch("stridesum", [2]int{64, 1}, [2]int{256, 1}, args(a, c, uint64(n), 64)) }
+	}},
+	{"strideaxpy", 12 << 18, "GB/s", func(g *gpu) func() {
+		const n = 1 << 18
+		x, xb := g.alloc(4 * n)
+		y, yb := g.alloc(4 * n)
+		fillFloats(xb, 1)
+		fillFloats(yb, 1)
+		return func() { g.launch("strideaxpy", [2]int{16, 1}, [2]int{256, 1}, args(x, y, float32(0.5), n, 16)) }
+	}},
 	{"votes", 4 << 18, "GB/s", func(g *gpu) func() {
 		const n = 1 << 18
 		a, ab := g.alloc(4 * n)

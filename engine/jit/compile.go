@@ -29,6 +29,7 @@ type Program struct {
 	Serial   uint32         // what its code says it is when it returns to Go
 	regs     wave.Registers // that it uses
 	loops    int            // blocks that run strip after strip
+	strides  int            // blocks that have a form for equal steps from lane to lane (stride.go)
 	windows  int            // accesses that have one
 	tiled    int            // versions of regions for how their loads lie
 	scaled   []scaledFMA    // what retScaled asks for
@@ -345,6 +346,7 @@ func (c *compiler) block(b *ir.Block) {
 	c.comps, c.slab, c.segs = c.comps[:0], c.slab[:0], c.segs[:0]
 	c.frame, c.scaled = c.frameStart(), 0
 	c.free, c.freeG = c.free[:0], c.freeG[:0]
+	c.emitStride()
 	c.plan()
 	if !c.m.Quick {
 		if l := c.findLoop(); l != nil {

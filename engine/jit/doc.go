@@ -49,6 +49,12 @@
 // A loop that writes EXEC has copies of its blocks for when all lanes are active (fullexec.go), which the blocks look for where they may be
 // entered. What EXEC is made of there is folded, registers are written whole, and memory operations need not ask.
 //
+// # Loops over arrays
+//
+// A block that jumps to itself and steps over an array with the whole grid has a second form too (stride.go), in which the index is a scalar and its comparisons,
+// addresses and carries are done once for the wave, as in streams. It holds from turn to turn until a lane is done; guards at the beginning
+// of each turn see when it does not, and then the usual form does the turn.
+//
 // # Runs of affine addresses
 //
 // Loops over tiles work out an address for each lane and load there. From a segment on to one of the last loads of such a block there is a second

@@ -43,6 +43,9 @@ type stream struct {
 	last   ir.ID          // work-groups of the unit but one, or 0
 	insts  int
 
+	starts []int   // segments where the parts of a turn begin
+	stride *stride // what is evaluated is a turn of a loop (stride.go)
+
 	byStrip bool // the vector part is emitted strip by strip, and
 	far     bool // for data that no cache holds
 }
@@ -122,6 +125,7 @@ type sval struct {
 	hi    bool      // the high one
 	truth *sval     // it is this truth value as a number
 	signs *sval     // it is the sign of this value in all bits
+	input uint64    // it is what a turn finds in the VGPR with the number before this one
 	low   *sval     // kLazy, of 64 bits: its low half, which does not depend on the high one
 }
 
@@ -143,12 +147,14 @@ const (
 	opHost                         // S64(S64 address, S64 bytes or NoID): host address of access Imm
 	opID                           // S32: lane 0's work-item id register Imm
 	opLast                         // S64: work-groups of the batch but one
+	opInput                        // S32, S64: lane 0 of input Imm (stride.go)
+	opKeep                         // (S32 or S64): stores it at Imm
 )
 
 const maxStream = 600 // operations of a trace
 
-// evaluate runs the trace of f from its entry with the given decisions.
-func (s *stream) evaluate(f *ir.Func, decs []bool) (err error) {
+// begin makes s ready for an evaluation with the given decisions.
+func (s *stream) begin(decs []bool) {
 	c := s.c
 	s.env, s.s, s.v = map[ir.ID]*sval{}, map[uint64]half{}, map[uint64]*sval{}
 	s.decs, s.forks, s.access, s.vecs, s.insts, s.guards = decs, nil, nil, nil, 0, 0
@@ -163,6 +169,12 @@ func (s *stream) evaluate(f *ir.Func, decs []bool) (err error) {
 		c.vals[i] = value{}
 	}
 	c.original()
+}
+
+// evaluate runs the trace of f from its entry with the given decisions.
+func (s *stream) evaluate(f *ir.Func, decs []bool) (err error) {
+	c := s.c
+	s.begin(decs)
 	defer func() {
 		switch x := recover().(type) {
 		case nil:

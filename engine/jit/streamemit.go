@@ -131,7 +131,7 @@ func (s *stream) prune() {
 		out := ids[n:]
 		for i := n - 1; i >= 0; i-- {
 			v := c.v(ids[i])
-			root := v.Op == opGuard || v.Op == opHost || v.Op == ir.OpStore || v.Op == ir.OpSLoad
+			root := v.Op == opGuard || v.Op == opHost || v.Op == opKeep || v.Op == ir.OpStore || v.Op == ir.OpVSet || v.Op == ir.OpAtomic || v.Op == ir.OpSLoad
 			if !root && !used[ids[i]] {
 				continue
 			}

@@ -39,6 +39,9 @@ func (s *stream) eval(id ir.ID, v *ir.Value) *sval {
 		x := arg(0)
 		if lo <= isa.SRegEXECLo && isa.SRegEXECLo < hi {
 			x = s.force(x)
+			if s.stride != nil {
+				s.fullMask(x)
+			}
 			if s.constMask(x); x.kind != kAll {
 				refuse("EXEC by lanes")
 			}
@@ -59,6 +62,9 @@ func (s *stream) eval(id ir.ID, v *ir.Value) *sval {
 		if x := s.v[v.Imm]; x != nil {
 			return x
 		}
+		if s.stride != nil {
+			return s.vget(id, v.Imm)
+		}
 		if v.Imm > 2 {
 			// Nothing has been written to it: a wave begins with zero there, or with what another left.
 			return s.num32(0)
@@ -73,6 +79,10 @@ func (s *stream) eval(id ir.ID, v *ir.Value) *sval {
 		m := s.force(arg(1))
 		switch {
 		case m.kind == kAll && m.bits == c.full():
+			if s.stride != nil {
+				s.setV(v, arg(0))
+				return nil
+			}
 			s.v[v.Imm] = arg(0)
 			return nil
 		case m.kind == kAll && m.bits == 0:
@@ -161,6 +171,11 @@ func (s *stream) eval(id ir.ID, v *ir.Value) *sval {
 		return s.maskOp(id, v)
 	case ir.OpSLoad:
 		return s.sload(id, v)
+	case ir.OpAtomic:
+		if s.stride == nil {
+			refuse("%v", v.Op)
+		}
+		return s.ldsUpdate(id, v)
 	case ir.OpLoad, ir.OpStore:
 		return s.memory(id, v)
 	case ir.OpReadFirst, ir.OpReadLane:
@@ -526,6 +541,9 @@ func (s *stream) memory(id ir.ID, v *ir.Value) *sval {
 			refuse("addresses of no order")
 		}
 		addr = s.plus(addr, x)
+	}
+	if s.stride != nil {
+		s.wantStep(addr, int64(v.Width))
 	}
 	if v.Op == ir.OpLoad {
 		if w := int64(v.Width); (addr.step == 4 || addr.step == 8) && w > addr.step && w%addr.step == 0 {

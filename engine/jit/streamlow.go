@@ -9,6 +9,9 @@ import (
 
 // pairWithLow makes a 64-bit value of its halves; nil when they are general vectors.
 func (s *stream) pairWithLow(id ir.ID, v *ir.Value, lo, hi *sval) *sval {
+	if lo.input != 0 && hi.input == lo.input+1 {
+		return s.pair(lo, hi)
+	}
 	waits := hi.kind == kLazy && hi.carry == nil && hi.high == nil && hi.sum == nil && hi.of == nil && hi.signs == nil // a register that is not set
 	item := hi == s.items[1] || hi == s.items[2]                                                                       // if they are at all
 	if waits || item || hi.kind == kAffine && (lo.kind == kUniform || lo.kind == kAffine) {

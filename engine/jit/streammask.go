@@ -53,6 +53,9 @@ func (s *stream) mask(x *sval) *sval {
 	if x.kind == kAll || x.kind == kMask {
 		return x
 	}
+	if s.stride != nil && x.kind == kUniform && s.c.v(x.id).Type != ir.S1 {
+		return &sval{kind: kLazy, lazy: func() *sval { s.emptyMask(x); return x }}
+	}
 	return &sval{kind: kLazy, lazy: func() *sval { refuse("a mask from a scalar"); return nil }}
 }
 

@@ -55,6 +55,8 @@ func (s *stream) scalar(v ir.Value) ir.ID {
 func (s *stream) put(v ir.Value) ir.ID {
 	l := uint8(levelDispatch)
 	switch {
+	case s.stride != nil:
+		l = s.stride.level(&v)
 	case v.Op == opID || v.Op == opGuard || v.Op == opHost:
 		l = uint8(s.unit)
 	case v.Op == ir.OpSGet && slices.Contains(s.x, int(v.Imm)) && !s.whole():

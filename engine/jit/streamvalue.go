@@ -16,6 +16,7 @@ func (s *stream) force(x *sval) *sval {
 		keep := *x
 		*x = *y
 		x.sum, x.carry, x.high, x.of, x.hi, x.signs, x.truth = keep.sum, keep.carry, keep.high, keep.of, keep.hi, keep.signs, keep.truth
+		x.input = keep.input
 	}
 	return x
 }
@@ -46,7 +47,7 @@ func (s *stream) getS(n uint64) *sval {
 	if !ok {
 		// Where ttmp9 is the id's x, ttmp7 has y and z.
 		id := slices.Contains(s.x, int(n)) || n == isa.SRegTTMP0+7 && slices.Contains(s.x, isa.SRegTTMP0+9)
-		if n >= isa.SRegTTMP0 && n < isa.SRegM0 && !id {
+		if n >= isa.SRegTTMP0 && n < isa.SRegM0 && !id && s.stride == nil {
 			refuse("ttmp%d", n-isa.SRegTTMP0)
 		}
 		x := &sval{id: s.put(ir.Value{Op: ir.OpSGet, Type: ir.S32, Imm: n})}
@@ -54,6 +55,9 @@ func (s *stream) getS(n uint64) *sval {
 			x.kind, x.by = kAffine, s.konst(ir.S64, 1)
 		}
 		s.s[n] = half{x, false, n}
+		if s.stride != nil {
+			s.stride.first[n] = x
+		}
 		return x
 	}
 	x := s.force(h.x)
@@ -155,12 +159,15 @@ func (s *stream) sext(x *sval) *sval {
 
 // halves tells whether lo and hi are the halves of one value.
 func halves(lo, hi *sval) bool {
-	return lo.of != nil && lo.of == hi.of && !lo.hi && hi.hi
+	return lo.of != nil && lo.of == hi.of && !lo.hi && hi.hi || lo.input != 0 && hi.input == lo.input+1
 }
 
 // pair makes a 64-bit value of its halves; nil when they are general vectors.
 func (s *stream) pair(lo, hi *sval) *sval {
-	if halves(lo, hi) {
+	switch {
+	case lo.input != 0 && hi.input == lo.input+1:
+		return s.input(lo.input-1, true)
+	case halves(lo, hi):
 		return lo.of
 	}
 	if hi.signs == lo && lo.kind != kLazy {
@@ -168,19 +175,8 @@ func (s *stream) pair(lo, hi *sval) *sval {
 			return x
 		}
 	}
-	// A sum and its carry.
-	if hi.high != nil && hi.high.carry != nil && lo.sum != nil {
-		k := hi.high.carry
-		x0, y0, x1, y1 := lo.sum[0], lo.sum[1], hi.sum[0], hi.sum[1]
-		if k[2] == nil && (k[0] == x0 && k[1] == y0 || k[0] == y0 && k[1] == x0) {
-			if !halves(x0, x1) && (halves(x0, y1) || halves(y0, x1)) {
-				x1, y1 = y1, x1
-			}
-			x, y := s.pair(x0, x1), s.pair(y0, y1)
-			if x != nil && y != nil {
-				return s.add64(x, y)
-			}
-		}
+	if x := s.sumPair(lo, hi); x != nil {
+		return x
 	}
 	lo, hi = s.force(lo), s.force(hi)
 	if hi.kind != kUniform {
@@ -202,6 +198,24 @@ func (s *stream) pair(lo, hi *sval) *sval {
 	return nil
 }
 
+// sumPair is pair for a sum and the sum of the high halves with its carry; nil for others.
+func (s *stream) sumPair(lo, hi *sval) *sval {
+	if hi.high != nil && hi.high.carry != nil && lo.sum != nil {
+		k := hi.high.carry
+		x0, y0, x1, y1 := lo.sum[0], lo.sum[1], hi.sum[0], hi.sum[1]
+		if k[2] == nil && (k[0] == x0 && k[1] == y0 || k[0] == y0 && k[1] == x0) {
+			if !halves(x0, x1) && (halves(x0, y1) || halves(y0, x1)) {
+				x1, y1 = y1, x1
+			}
+			x, y := s.pair(x0, x1), s.pair(y0, y1)
+			if x != nil && y != nil {
+				return s.add64(x, y)
+			}
+		}
+	}
+	return nil
+}
+
 func (s *stream) add64(x, y *sval) *sval {
 	z := &sval{kind: kUniform, id: s.bin(ir.OpAdd, ir.S64, x.id, y.id), wide: true}
 	if x.kind == kAffine || y.kind == kAffine {
@@ -217,6 +231,9 @@ func (s *stream) add64(x, y *sval) *sval {
 func (s *stream) vector(x *sval) ir.ID {
 	switch x = s.force(x); x.kind {
 	case kUniform, kVector, kMask:
+		if s.stride != nil {
+			s.isVector(x)
+		}
 		return x.id
 	case kAll:
 		return s.konst(ir.M, x.bits)
@@ -225,6 +242,9 @@ func (s *stream) vector(x *sval) ir.ID {
 			refuse("a 64-bit affine value as a vector")
 		}
 		if x.vec == 0 {
+			if s.stride != nil {
+				s.isVector(x)
+			}
 			c := s.c
 			first := x.id
 			if s.unit != levelWave {

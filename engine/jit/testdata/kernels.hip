@@ -194,3 +194,23 @@ extern "C" __global__ void votes(const unsigned *in, unsigned *out, int n) {
         out[i] = __popcll(same) * 64 + __popcll(same & ((1ull << __lane_id()) - 1));
     }
 }
+
+// Loops that step over an array with the whole grid.
+extern "C" __global__ void stridehisto(const unsigned char *in, unsigned *out, size_t n, unsigned groups) {
+    __shared__ unsigned bins[256];
+    bins[threadIdx.x] = 0;
+    __syncthreads();
+    for (size_t i = size_t(blockIdx.x) * 256 + threadIdx.x; i < n; i += size_t(groups) * 256) atomicAdd(&bins[in[i]], 1u);
+    __syncthreads();
+    atomicAdd(&out[threadIdx.x], bins[threadIdx.x]);
+}
+
+extern "C" __global__ void stridesum(const float *in, float *out, size_t n, unsigned groups) {
+    float sum = 0;
+    for (size_t i = size_t(blockIdx.x) * 256 + threadIdx.x; i < n; i += size_t(groups) * 256) sum += in[i];
+    out[blockIdx.x * 256 + threadIdx.x] = sum;
+}
+
+extern "C" __global__ void strideaxpy(const float *x, float *y, float a, int n, unsigned groups) {
+    for (int i = blockIdx.x * 256 + threadIdx.x; i < n; i += groups * 256) y[i] += a * x[i];
+}
