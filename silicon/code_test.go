@@ -18,6 +18,7 @@ import (
 	"github.com/pumice-gpu/pumice/abi/aql"
 	"github.com/pumice-gpu/pumice/abi/codeobj"
 	"github.com/pumice-gpu/pumice/engine/interp"
+	"github.com/pumice-gpu/pumice/internal/needs"
 )
 
 // compiler returns the clang for a file and target. kernels.hip has nothing that clang-15, hipcc's own, does not know; it has
@@ -35,10 +36,7 @@ func compiler(file, target string) string {
 // program compiles a file of testdata with clang for a target.
 func program(t testing.TB, file, target string, flags ...string) *codeobj.Object {
 	t.Helper()
-	clang, err := exec.LookPath(compiler(file, target))
-	if err != nil {
-		t.Skipf("needs %s", compiler(file, target))
-	}
+	clang := needs.Program(t, compiler(file, target))
 	out := filepath.Join(t.TempDir(), "k.co")
 	// Version 4 keeps work-group sizes in the dispatch packet; the hidden arguments of 5 are a runtime's to write.
 	cmd := exec.Command(clang, append([]string{"-x", "hip", "--cuda-device-only", "--no-gpu-bundle-output", "-nogpuinc", "-nogpulib", "-mcode-object-version=4",

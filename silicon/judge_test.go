@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"unsafe"
+
+	"github.com/pumice-gpu/pumice/internal/needs"
 )
 
 var judgeOp = regexp.MustCompile(`(?m)^OP\((\w+), (.*)\)$`)
@@ -94,12 +96,7 @@ func judgeHost(t *testing.T, source []byte, names []string, in []uint64) [][]uin
 // TestRealJudge is a judge of what instructions mean that knows nothing of them: the host's own processor, with the same source. Integers
 // and IEEE arithmetic must agree bit for bit, division and square root by the compiler's refinement included.
 func TestRealJudge(t *testing.T) {
-	if _, err := exec.LookPath("clang-19"); err != nil {
-		if os.Getenv("PUMICE_TEST_ALL") != "" {
-			t.Fatal("clang-19 is not installed")
-		}
-		t.Skip("clang-19 is not installed")
-	}
+	needs.Program(t, "clang-19")
 	source, err := os.ReadFile("testdata/judge.hip")
 	if err != nil {
 		t.Fatal(err)

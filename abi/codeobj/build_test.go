@@ -4,6 +4,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/pumice-gpu/pumice/internal/needs"
 )
 
 // Builders of test input: a small hand-built ELF that needs no tools, and code objects made by clang when it is there.
@@ -112,10 +114,7 @@ func handELF() []byte {
 // clang compiles testdata/kernels.hip and returns the path of the result; it skips the test when clang-15 is not there.
 func clang(t testing.TB, args ...string) string {
 	t.Helper()
-	cc, err := exec.LookPath("clang-15")
-	if err != nil {
-		t.Skip("no clang-15")
-	}
+	cc := needs.Program(t, "clang-15")
 	out := filepath.Join(t.TempDir(), "k.out")
 	cmd := exec.Command(cc, append([]string{"-x", "hip", "--cuda-device-only", "-nogpuinc", "-nogpulib", "-O2", "testdata/kernels.hip", "-o", out}, args...)...)
 	if msg, err := cmd.CombinedOutput(); err != nil {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/pumice-gpu/pumice/internal/needs"
 )
 
 // build makes the stub and the fake library in a directory, once for all tests.
@@ -33,9 +35,7 @@ func run(t *testing.T, name string, args ...string) {
 // TestPitfalls runs each program of testdata/pitfalls under the stub: what forks, signals, descriptors and faults of a
 // program that knows nothing of Go may do to it.
 func TestPitfalls(t *testing.T) {
-	if _, err := exec.LookPath("gcc"); err != nil {
-		t.Skip("no gcc: the stub cannot be built")
-	}
+	needs.Program(t, "gcc") // builds the stub
 	dir := build(t)
 	sources, err := filepath.Glob("testdata/pitfalls/*.c")
 	if err != nil || len(sources) == 0 {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/pumice-gpu/pumice/engine/jit"
+	"github.com/pumice-gpu/pumice/internal/needs"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -67,7 +68,7 @@ func built(t *testing.T, name string) string {
 		_, err = os.Stat(path)
 	}
 	if err != nil {
-		if os.Getenv("PUMICE_TEST_ALL") != "" {
+		if needs.All() {
 			t.Fatalf("`make build examples` has not been run: %v", err)
 		}
 		return ""

@@ -18,6 +18,7 @@ import (
 	"github.com/pumice-gpu/pumice/engine/isa"
 	"github.com/pumice-gpu/pumice/engine/mem"
 	"github.com/pumice-gpu/pumice/engine/wave"
+	"github.com/pumice-gpu/pumice/internal/needs"
 )
 
 // machineCode is a compiled code object in an arena.
@@ -36,14 +37,11 @@ type machineCode struct {
 // compileCL compiles testdata/kernels.cl; the test is skipped where there is no compiler.
 func compileCL(t testing.TB, cpu, opt string) *machineCode {
 	t.Helper()
-	clang, err := exec.LookPath("clang-15")
-	if err != nil {
-		t.Skip("no clang-15")
-	}
+	clang := needs.Program(t, "clang-15")
 	out := filepath.Join(t.TempDir(), "k.co")
 	if msg, err := exec.Command(clang, "-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", "-mcpu="+cpu, "-nogpulib", opt, "-o", out,
 		"testdata/kernels.cl").CombinedOutput(); err != nil {
-		t.Skipf("clang-15: %v\n%s", err, msg)
+		t.Fatalf("clang-15: %v\n%s", err, msg)
 	}
 	f, err := elf.Open(out)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pumice-gpu/pumice/internal/needs"
 	"golang.org/x/sys/unix"
 )
 
@@ -101,19 +102,11 @@ func (in *Inst) bytes() (b []byte) {
 // and compares it with llvm-objdump-19.
 func TestCodeObjectsAgainstObjdump(t *testing.T) {
 	requireLLVM(t)
-	if _, err := exec.LookPath("llvm-objdump-19"); err != nil {
-		if os.Getenv("PUMICE_TEST_ALL") != "" {
-			t.Fatal("llvm-objdump-19 is not installed (package llvm-19)")
-		}
-		t.Skip("llvm-objdump-19 is not installed (package llvm-19)")
-	}
+	needs.Program(t, "llvm-objdump-19")
 	const lib = "/usr/lib/x86_64-linux-gnu/librocrand.so.1"
 	data, err := os.ReadFile(lib)
 	if err != nil {
-		if os.Getenv("PUMICE_TEST_ALL") != "" {
-			t.Fatalf("no code objects: %v (package librocrand1)", err)
-		}
-		t.Skipf("no code objects: %v (package librocrand1)", err)
+		needs.Missing(t, "no code objects: %v (package librocrand1)", err)
 	}
 	objects := codeObjects(data, false)
 	// A long run reads other files too: make test-isa.

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/pumice-gpu/pumice/internal/needs"
 )
 
 // oracle runs llvm-mc-19 over records, one process for many: LLVM's disassembler dies on some reserved words, and then
@@ -53,12 +55,7 @@ func mc(newerLLVM bool) []string {
 
 func requireLLVM(t *testing.T) {
 	t.Helper()
-	if _, err := exec.LookPath("llvm-mc-19"); err != nil {
-		if os.Getenv("PUMICE_TEST_ALL") != "" {
-			t.Fatal("llvm-mc-19 is not installed (package llvm-19): the decoder is not compared with LLVM")
-		}
-		t.Skip("llvm-mc-19 is not installed (package llvm-19): the decoder is not compared with LLVM")
-	}
+	needs.Program(t, "llvm-mc-19") // else the decoder is not compared with LLVM
 }
 
 // ask returns LLVM's answers. A record where it dies is answered by crash, and the rest asked again.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/pumice-gpu/pumice/abi/codeobj"
 	"github.com/pumice-gpu/pumice/internal/machine"
+	"github.com/pumice-gpu/pumice/internal/needs"
 )
 
 // A row is one case on one or more GPUs.
@@ -207,18 +208,8 @@ func build(t *testing.T) programs {
 		bin = dir
 	}
 	b := programs{pumice: filepath.Join(bin, "pumice")}
-	missing := ""
-	if _, err := os.Stat(filepath.Join(bin, "rocm/libamdhip64.so.5")); err != nil {
-		missing = "`make build` has not been run"
-	} else if _, err := exec.LookPath("hipcc"); err != nil {
-		missing = "hipcc is not installed"
-	}
-	if missing != "" {
-		if os.Getenv("PUMICE_TEST_ALL") != "" {
-			t.Fatal(missing)
-		}
-		t.Skip(missing)
-	}
+	needs.File(t, filepath.Join(bin, "rocm/libamdhip64.so.5"), "`make build`")
+	needs.Program(t, "hipcc")
 	if b.dir, err = os.MkdirTemp("", "pumice-cases-"); err != nil {
 		t.Fatal(err)
 	}

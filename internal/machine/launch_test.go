@@ -8,16 +8,14 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/pumice-gpu/pumice/internal/needs"
 	"github.com/pumice-gpu/pumice/runtime/clr"
 )
 
 // compile makes a code object of a HIP file with clang-15 alone: no headers, no device library.
 func compile(t testing.TB, src, arch, version string) []byte {
 	t.Helper()
-	cc, err := exec.LookPath("clang-15")
-	if err != nil {
-		t.Skip("no clang-15")
-	}
+	cc := needs.Program(t, "clang-15")
 	out := filepath.Join(t.TempDir(), "k.co")
 	cmd := exec.Command(cc, "-x", "hip", "--cuda-device-only", "-nogpuinc", "-nogpulib", "-O2", "-g", "--no-gpu-bundle-output", "--offload-arch="+arch, "-mcode-object-version="+version, src, "-o", out)
 	if msg, err := cmd.CombinedOutput(); err != nil {

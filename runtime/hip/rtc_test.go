@@ -1,8 +1,9 @@
 package hip
 
 import (
-	"os/exec"
 	"testing"
+
+	"github.com/pumice-gpu/pumice/internal/needs"
 )
 
 func TestFunctionName(t *testing.T) {
@@ -16,9 +17,7 @@ func TestFunctionName(t *testing.T) {
 }
 
 func TestRTC(t *testing.T) {
-	if _, err := exec.LookPath("hipcc"); err != nil {
-		t.Skip("no hipcc")
-	}
+	needs.Program(t, "hipcc")
 	p := NewRTCProgram("#include \"my.h\"\ntemplate <class T> __global__ void twice(T *p) { p[threadIdx.x] *= TWO; }\nextern \"C\" __global__ void one(int *p) { *p = 1; }\n", "t.cu", map[string]string{"my.h": "#define TWO 2\n"})
 	for _, e := range []string{"twice<float>", "one"} {
 		if r := p.AddName(e); r != RTCSuccess {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pumice-gpu/pumice/internal/needs"
 	"github.com/pumice-gpu/pumice/tools/inspect"
 )
 
@@ -22,13 +23,7 @@ __attribute__((global)) void twice(float *p) {
 
 // build compiles source for the targets; skipped where there is no clang-15, which CI installs.
 func build(t *testing.T, targets ...string) string {
-	clang, err := exec.LookPath("clang-15")
-	if err != nil {
-		if os.Getenv("PUMICE_TEST_ALL") != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	clang := needs.Program(t, "clang-15")
 	dir := t.TempDir()
 	src := filepath.Join(dir, "twice.hip")
 	if err := os.WriteFile(src, []byte(source), 0o600); err != nil {

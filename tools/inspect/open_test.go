@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/pumice-gpu/pumice/internal/machine"
+	"github.com/pumice-gpu/pumice/internal/needs"
 	"github.com/pumice-gpu/pumice/tools/inspect"
 )
 
@@ -76,13 +77,7 @@ func TestUnknownTargetIsSkipped(t *testing.T) {
 
 // TestWaveSizeOfTheKernel: masks of a kernel for wave64 are two registers.
 func TestWaveSizeOfTheKernel(t *testing.T) {
-	clang, err := exec.LookPath("clang-19")
-	if err != nil {
-		if os.Getenv("PUMICE_TEST_ALL") != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	clang := needs.Program(t, "clang-19")
 	dir := t.TempDir()
 	src := filepath.Join(dir, "k.cl")
 	if err := os.WriteFile(src, []byte("kernel void k(global int *p) { int i = __builtin_amdgcn_workitem_id_x(); if (p[i] > 3) p[i] = 1; }\n"), 0o600); err != nil {

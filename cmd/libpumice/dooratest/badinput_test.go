@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/pumice-gpu/pumice/internal/needs"
 )
 
 // TestBadInput makes the calls of testdata/badhip.def and badhsa.def and compares what comes back. Nothing may crash or hang.
@@ -42,14 +44,8 @@ func binaries(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{filepath.Join(bin, "rocm/libamdhip64.so.5"), "/usr/bin/hipcc"} {
-		if _, err := os.Stat(name); err != nil {
-			if os.Getenv("PUMICE_TEST_ALL") != "" {
-				t.Fatal(err)
-			}
-			t.Skip(err)
-		}
-	}
+	needs.File(t, filepath.Join(bin, "rocm/libamdhip64.so.5"), "`make build`")
+	needs.Program(t, "hipcc")
 	return bin
 }
 

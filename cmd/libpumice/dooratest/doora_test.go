@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/pumice-gpu/pumice/internal/needs"
 )
 
 // library returns the directory of the libraries and the path of libamdhip64.
@@ -23,18 +25,9 @@ func library(t *testing.T) (dir, lib string) {
 	}
 	lib = filepath.Join(dir, "libamdhip64.so.5")
 	if _, err := os.Stat(lib); err != nil {
-		missing(t, "`make build` has not been run")
+		needs.Missing(t, "`make build` has not been run")
 	}
 	return dir, lib
-}
-
-// missing skips a test, or fails it where everything must run.
-func missing(t *testing.T, what string) {
-	t.Helper()
-	if os.Getenv("PUMICE_TEST_ALL") != "" {
-		t.Fatal(what)
-	}
-	t.Skip(what)
 }
 
 // run runs a program on the GPUs of a list, and returns what it prints.
@@ -57,9 +50,7 @@ func run(t *testing.T, dir, gpus, prog string, args ...string) (stdout, stderr s
 // are linked with the library of HIP 7.
 func TestPrograms(t *testing.T) {
 	dir, lib := library(t)
-	if _, err := exec.LookPath("hipcc"); err != nil {
-		missing(t, "no hipcc")
-	}
+	needs.Program(t, "hipcc")
 	sources, err := filepath.Glob("testdata/hip/*.hip")
 	if err != nil || len(sources) == 0 {
 		t.Fatalf("no programs: %v", err)
@@ -106,7 +97,7 @@ func TestDoorA(t *testing.T) {
 func TestHSAProcesses(t *testing.T) {
 	dir, _ := library(t)
 	if _, err := os.Stat("/usr/include/hsa/hsa.h"); err != nil {
-		missing(t, "no headers of HSA")
+		needs.Missing(t, "no headers of HSA")
 	}
 	prog := filepath.Join(t.TempDir(), "hsaipc")
 	if out, err := exec.Command("gcc", "-O1", "-Wall", "-Werror", "testdata/hsaipc.c", filepath.Join(dir, "libhsa-runtime64.so.1"), "-o", prog).CombinedOutput(); err != nil {
@@ -122,7 +113,7 @@ func TestHSAProcesses(t *testing.T) {
 func TestHSA(t *testing.T) {
 	dir, _ := library(t)
 	if _, err := os.Stat("/usr/include/hsa/hsa.h"); err != nil {
-		missing(t, "no headers of HSA")
+		needs.Missing(t, "no headers of HSA")
 	}
 	prog, object := filepath.Join(t.TempDir(), "hsafull"), filepath.Join(t.TempDir(), "saxpy")
 	need(t, "gcc", "-O1", "-Wall", "-Werror", "-Wno-deprecated-declarations", "testdata/hsafull.c", filepath.Join(dir, "libhsa-runtime64.so.1"), "-o", prog)

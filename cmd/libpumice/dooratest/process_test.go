@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/pumice-gpu/pumice/internal/needs"
 )
 
 // TestProcess runs the checks of testdata/process.c: what a process may do around HIP.
@@ -17,12 +19,7 @@ func TestProcess(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(bin, "rocm/libamdhip64.so.5")); err != nil {
-		if os.Getenv("PUMICE_TEST_ALL") != "" {
-			t.Fatal("`make build` has not been run")
-		}
-		t.Skip("`make build` has not been run")
-	}
+	needs.File(t, filepath.Join(bin, "rocm/libamdhip64.so.5"), "`make build`")
 	prog := filepath.Join(t.TempDir(), "process")
 	if out, err := exec.Command("gcc", "-O1", "-Wall", "-Werror", "testdata/process.c", "-o", prog, "-lpthread", "-ldl").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

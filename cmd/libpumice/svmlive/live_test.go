@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/pumice-gpu/pumice/internal/needs"
 )
 
 // check is one run of testdata/live.hip.
@@ -68,10 +70,6 @@ func TestMain(m *testing.M) {
 // tools finds pumice and compiles the program.
 func tools(t *testing.T) (pumice, program string) {
 	t.Helper()
-	skip := t.Skip
-	if os.Getenv("PUMICE_TEST_ALL") != "" {
-		skip = t.Fatal
-	}
 	bin := os.Getenv("PUMICE_TEST_BIN")
 	if bin == "" {
 		bin = "../../../bin"
@@ -81,11 +79,9 @@ func tools(t *testing.T) (pumice, program string) {
 		_, err = os.Stat(pumice)
 	}
 	if err != nil {
-		skip("`make build` has not been run")
+		needs.Missing(t, "`make build` has not been run: %v", err)
 	}
-	if _, err := exec.LookPath("hipcc"); err != nil {
-		skip("no hipcc")
-	}
+	needs.Program(t, "hipcc")
 	if compiled.program != "" {
 		return pumice, compiled.program
 	}
