@@ -274,6 +274,19 @@ func TestSVMAttributes(t *testing.T) {
 	if a := get(addr, 9, kfd.SVMAttrPreferredLoc, 0); a.Value != kfd.SVMLocationUndefined {
 		t.Errorf("mixed location %#x", a.Value)
 	}
+	// What is not registered does not count if something is.
+	if a := get(addr+8*4096, 8, kfd.SVMAttrAccess, 2); a.Type != kfd.SVMAttrAccess {
+		t.Errorf("access of pages of which the second half is not registered: %d", a.Type)
+	}
+	set(addr+10*4096, 2, kfd.SVMAttrAccessInPlace, 2)
+	if a := get(addr+8*4096, 4, kfd.SVMAttrAccess, 2); a.Type != kfd.SVMAttrNoAccess {
+		t.Errorf("access of pages that are accessed in two ways: %d", a.Type)
+	}
+	for _, typ := range []uint32{kfd.SVMAttrAccessInPlace, kfd.SVMAttrNoAccess} {
+		if _, err := r.svm(kfd.SVMArgs{StartAddr: addr, Size: 4096, Op: kfd.SVMOpGetAttr}, attr(typ, 2)); err != unix.EINVAL {
+			t.Errorf("query of attribute %d: %v", typ, err)
+		}
+	}
 	vm := r.drv.proc.pdds[0].vm
 	_, live := r.drv.proc.ranges.current().(*svmLive)
 	for i := range uint64(16) {

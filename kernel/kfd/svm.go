@@ -8,6 +8,7 @@ import (
 	"github.com/pumice-gpu/pumice/kernel/amdgpu"
 	"github.com/pumice-gpu/pumice/kernel/amdgpu/svm"
 	"github.com/pumice-gpu/pumice/kernel/drm"
+	kfdsvm "github.com/pumice-gpu/pumice/kernel/kfd/svm"
 	"github.com/pumice-gpu/pumice/kernel/sched"
 	"github.com/pumice-gpu/pumice/kernel/segment"
 	"golang.org/x/sys/unix"
@@ -364,18 +365,10 @@ func (pd *pdd) foreign(start, end uint64) bool {
 	return false
 }
 
-// svmGet folds attributes over a range: what differs is undefined, access is the least, flags are those that all have.
-func (p *process) svmGet(start, end uint64, attrs []kfd.SVMAttribute) error {
-	for _, a := range attrs {
-		switch a.Type {
-		case kfd.SVMAttrPreferredLoc, kfd.SVMAttrPrefetchLoc, kfd.SVMAttrSetFlags, kfd.SVMAttrClrFlags, kfd.SVMAttrGranularity:
-		case kfd.SVMAttrAccess, kfd.SVMAttrAccessInPlace, kfd.SVMAttrNoAccess:
-			if p.gpuBit(a.Value) == 0 {
-				return unix.EINVAL
-			}
-		default:
-			return unix.EINVAL
-		}
+// svmGet answers a query, see kfdsvm.Fold.Answer: of what is registered in the range, or, if nothing is, of the defaults.
+func (p *process) svmGet(start, end uint64, list []kfd.SVMAttribute) error {
+	if err := kfdsvm.CheckQuery(list, func(id uint32) bool { return p.gpuBit(id) != 0 }); err != nil {
+		return errno(err)
 	}
 	if amdgpu.Mapped(start, end-start) != nil {
 		return unix.EFAULT
@@ -387,58 +380,15 @@ func (p *process) svmGet(start, end uint64, attrs []kfd.SVMAttribute) error {
 	defer p.mu.Unlock()
 	p.ranges.mu.Lock()
 	defer p.ranges.mu.Unlock()
-	first := true
-	var preferred, prefetch uint32
-	set, clr := ^uint32(0), ^uint32(0)
-	gran := uint8(0x3f)
-	all := uint64(1)<<len(p.pdds) - 1
-	access, inPlace := all, all
-	for g, ok := range p.ranges.attrs.Cover(start, end) {
-		v := g.Value
-		if !ok {
-			v = p.defaults()
-		}
-		if first {
-			preferred, prefetch = v.preferred, v.prefetch
-		}
-		first = false
-		if v.preferred != preferred {
-			preferred = kfd.SVMLocationUndefined
-		}
-		if v.prefetch != prefetch {
-			prefetch = kfd.SVMLocationUndefined
-		}
-		set, clr = set&v.flags, clr&^v.flags
-		gran = min(gran, v.granularity)
-		access &= v.access
-		inPlace &= v.access | v.inPlace
+	var sum kfdsvm.Fold
+	add := func(a svmAttrs) { sum.Add(a.preferred, a.prefetch, a.flags, a.granularity, a.access, a.inPlace) }
+	for g := range p.ranges.attrs.All(start, end) {
+		add(g.Value)
 	}
-	for i := range attrs {
-		a := &attrs[i]
-		switch a.Type {
-		case kfd.SVMAttrPreferredLoc:
-			a.Value = preferred
-		case kfd.SVMAttrPrefetchLoc:
-			a.Value = prefetch
-		case kfd.SVMAttrSetFlags:
-			a.Value = set
-		case kfd.SVMAttrClrFlags:
-			a.Value = clr
-		case kfd.SVMAttrGranularity:
-			a.Value = uint32(gran)
-		default:
-			// The type is rewritten to what holds on the whole range.
-			bit := p.gpuBit(a.Value)
-			switch {
-			case access&bit != 0:
-				a.Type = kfd.SVMAttrAccess
-			case inPlace&bit != 0:
-				a.Type = kfd.SVMAttrAccessInPlace
-			default:
-				a.Type = kfd.SVMAttrNoAccess
-			}
-		}
+	if sum.Empty() {
+		add(p.defaults())
 	}
+	sum.Answer(list, p.gpuBit)
 	return nil
 }
 

@@ -20,6 +20,8 @@ type pageModel struct {
 	word  [words]uint64
 	prot  mm.Prot
 	attrs []svm.Attrs // by GPU
+	// listed says that the driver is sure to have attributes of the page's own: nobody has mapped it anew since they were set.
+	listed bool
 	// sure says, by GPU and with XNACK off, that the page was registered since its mapping last changed: it is mapped. If not, nobody has
 	// promised anything.
 	sure []bool
@@ -99,6 +101,7 @@ func (u *user) set(gpu, i, n int, list ...svm.Attr) {
 	}
 	for k := i; k < i+n; k++ {
 		m := &u.page[k]
+		m.listed = done
 		for g := range u.on {
 			if g == gpu || u.cfg.Engine == svmsim.KFD { // whose attributes are those of all GPUs
 				m.failed[g] = !done || m.failed[g] && !maps(list)
@@ -211,6 +214,7 @@ func (u *user) remapped(i, n int) {
 	if u.cfg.Engine == svmsim.KFD {
 		for k := i; k < i+n; k++ {
 			copy(u.page[k].attrs, u.defaults)
+			u.page[k].listed = false
 		}
 	}
 }
@@ -335,6 +339,11 @@ func (u *user) attrs(i, n int) {
 	got, err := u.on[g].SVM.GetAttrs(u.addr(i), uint64(n)<<mm.PageShift)
 	if err != nil {
 		u.fail("get attributes", u.addr(i), err)
+	}
+	for k := i; k < i+n && u.cfg.Engine == svmsim.KFD; k++ {
+		if !u.page[k].listed {
+			return // the older driver answers for what it has in the list, which a fault may have entered
+		}
 	}
 	if u.faulty() && u.cfg.Engine == svmsim.KFD {
 		got.Preferred, got.Prefetch = 0, 0 // a call that fails in the middle leaves another GPU's memory, perhaps

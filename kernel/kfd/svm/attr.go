@@ -95,21 +95,85 @@ func prefetches(list []kfd.SVMAttribute) bool {
 	return false
 }
 
-// GetAttrs fills values in for [start, start+size): locations that differ are undefined, flags are those set (or, for CLR_FLAGS, clear)
-// everywhere, granularity is the least, and the type of an access attribute becomes the access that the GPU has everywhere.
-func (s *SVM) GetAttrs(start, size uint64, list []kfd.SVMAttribute) error {
+// CheckQuery refuses what cannot be asked for; known tells GPUs by their id.
+func CheckQuery(list []kfd.SVMAttribute, known func(id uint32) bool) error {
 	for _, x := range list {
 		switch x.Type {
 		case kfd.SVMAttrPreferredLoc, kfd.SVMAttrPrefetchLoc, kfd.SVMAttrSetFlags, kfd.SVMAttrClrFlags, kfd.SVMAttrGranularity:
 		case kfd.SVMAttrAccess:
-			if s.gpu(x.Value) < 0 {
+			if !known(x.Value) {
 				return mm.EINVAL
 			}
 		default:
 			return mm.EINVAL
 		}
 	}
-	end := start + size
+	return nil
+}
+
+// Fold is what ranges have in common, for a query (svm_range_get_attr). The zero value is of none.
+type Fold struct {
+	any                 bool
+	preferred, prefetch uint32
+	set, clear          uint32 // flags that all have, that none has
+	granularity         uint8
+	access, inPlace     uint64
+}
+
+// Empty reports whether nothing was added.
+func (f *Fold) Empty() bool { return !f.any }
+
+// Add takes a range in: its locations and flags, the log2 of its granularity in pages, and the sets of GPUs that access it, migrating it or in place.
+func (f *Fold) Add(preferred, prefetch, flags uint32, granularity uint8, access, inPlace uint64) {
+	if !f.any {
+		*f = Fold{true, preferred, prefetch, flags, ^flags, granularity, access, inPlace}
+		return
+	}
+	if preferred != f.preferred {
+		f.preferred = kfd.SVMLocationUndefined
+	}
+	if prefetch != f.prefetch {
+		f.prefetch = kfd.SVMLocationUndefined
+	}
+	f.set, f.clear = f.set&flags, f.clear&^flags
+	f.granularity = min(f.granularity, granularity)
+	f.access, f.inPlace = f.access&access, f.inPlace&inPlace
+}
+
+// Answer fills a query that CheckQuery has let pass: locations that differ are undefined, flags are those set (or, for CLR_FLAGS, clear) everywhere,
+// granularity is the least, and the type of an access attribute becomes the access that the GPU has everywhere. bit is a GPU's place in
+// the sets.
+func (f *Fold) Answer(list []kfd.SVMAttribute, bit func(id uint32) uint64) {
+	for i := range list {
+		x := &list[i]
+		switch x.Type {
+		case kfd.SVMAttrPreferredLoc:
+			x.Value = f.preferred
+		case kfd.SVMAttrPrefetchLoc:
+			x.Value = f.prefetch
+		case kfd.SVMAttrSetFlags:
+			x.Value = f.set
+		case kfd.SVMAttrClrFlags:
+			x.Value = f.clear
+		case kfd.SVMAttrGranularity:
+			x.Value = uint32(f.granularity)
+		case kfd.SVMAttrAccess:
+			switch b := bit(x.Value); {
+			case f.access&b != 0:
+			case f.inPlace&b != 0:
+				x.Type = kfd.SVMAttrAccessInPlace
+			default:
+				x.Type = kfd.SVMAttrNoAccess
+			}
+		}
+	}
+}
+
+// GetAttrs answers a query for [start, start+size), see Fold.Answer: of what is registered there, or, if nothing is, of the defaults.
+func (s *SVM) GetAttrs(start, size uint64, list []kfd.SVMAttribute) error {
+	if err := CheckQuery(list, func(id uint32) bool { return s.gpu(id) >= 0 }); err != nil {
+		return err
+	}
 	s.flushAndLock()
 	defer s.space.MmapLock().Unlock()
 	if err := s.checkRange(start, size); err != nil {
@@ -117,50 +181,15 @@ func (s *SVM) GetAttrs(start, size uint64, list []kfd.SVMAttribute) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var sum attrs
-	set, clr := ^uint32(0), ^uint32(0)
-	first := true
-	for g, ok := range s.objects.Cover(start, end) {
-		a := s.defaults()
-		if ok {
-			a = g.Value.attrs
-		}
-		if first {
-			sum, first = a, false
-		}
-		if a.preferred != sum.preferred {
-			sum.preferred = kfd.SVMLocationUndefined
-		}
-		if a.prefetch != sum.prefetch {
-			sum.prefetch = kfd.SVMLocationUndefined
-		}
-		sum.access, sum.inPlace = sum.access&a.access, sum.inPlace&a.inPlace
-		sum.granularity = min(sum.granularity, a.granularity)
-		set, clr = set&a.flags, clr&^a.flags
+	var sum Fold
+	add := func(a attrs) { sum.Add(a.preferred, a.prefetch, a.flags, a.granularity, a.access, a.inPlace) }
+	for g := range s.objects.All(start, start+size) {
+		add(g.Value.attrs)
 	}
-	for i := range list {
-		x := &list[i]
-		switch x.Type {
-		case kfd.SVMAttrPreferredLoc:
-			x.Value = sum.preferred
-		case kfd.SVMAttrPrefetchLoc:
-			x.Value = sum.prefetch
-		case kfd.SVMAttrSetFlags:
-			x.Value = set
-		case kfd.SVMAttrClrFlags:
-			x.Value = clr
-		case kfd.SVMAttrGranularity:
-			x.Value = uint32(sum.granularity)
-		case kfd.SVMAttrAccess:
-			switch bit := uint64(1) << s.gpu(x.Value); {
-			case sum.access&bit != 0:
-			case sum.inPlace&bit != 0:
-				x.Type = kfd.SVMAttrAccessInPlace
-			default:
-				x.Type = kfd.SVMAttrNoAccess
-			}
-		}
+	if sum.Empty() {
+		add(s.defaults())
 	}
+	sum.Answer(list, func(id uint32) uint64 { return 1 << s.gpu(id) })
 	return nil
 }
 
