@@ -53,50 +53,7 @@ func (p *process) allocMemory(a *kfd.AllocMemoryOfGPUArgs) error {
 		return unix.EADDRINUSE
 	}
 	b := &buffer{home: pd, va: a.VAAddr, size: a.Size, flags: a.Flags, mapped: map[*pdd]bool{}}
-	offset := uint64(0)
-	switch dom {
-	case kfd.AllocVRAM:
-		if a.Flags&kfd.AllocPublic != 0 && !pd.node.dev.Profile.Memory.LargeBAR {
-			return unix.EINVAL
-		}
-		b.bo, err = pd.node.dev.NewBO(amdgpu.VRAM, a.Size, a.Flags&kfd.AllocContiguous != 0)
-		if err == nil {
-			b.bo.RoundVRAM(vramGranule)
-		}
-	case kfd.AllocGTT:
-		size := a.Size
-		if a.Flags&kfd.AllocAQLQueueMem != 0 {
-			size /= 2
-		}
-		b.bo, err = pd.node.dev.NewBO(amdgpu.GTT, size, false)
-	case kfd.AllocUserptr:
-		size := a.Size
-		if a.Flags&kfd.AllocAQLQueueMem != 0 {
-			size /= 2
-		}
-		if p.ranges.overlaps(a.MmapOffset, size) {
-			return unix.EADDRINUSE
-		}
-		b.bo, err = pd.node.dev.NewUserptr(a.MmapOffset, size, a.Flags&kfd.AllocWritable != 0)
-	case kfd.AllocDoorbell:
-		if a.Size != kfd.DoorbellSliceSize {
-			return unix.EINVAL
-		}
-		var db *amdgpu.Doorbells
-		if db, err = pd.slice(); err == nil {
-			b.bo = pd.node.dev.NewDoorbellBO(db)
-			offset = kfd.MmapOffset(kfd.MmapDoorbell, pd.node.id, 0)
-		}
-	case kfd.AllocMMIORemap:
-		if a.Size != pte.PageSize {
-			return unix.EINVAL
-		}
-		// The page holds the HDP flush registers: host and device are coherent here, so writes to it may do nothing.
-		b.bo, err = pd.node.dev.NewBO(amdgpu.MMIO, a.Size, false)
-		offset = kfd.MmapOffset(kfd.MmapMMIO, pd.node.id, 0)
-	default:
-		return unix.EINVAL
-	}
+	offset, err := p.backing(b, a)
 	if err != nil {
 		return err
 	}
@@ -104,15 +61,60 @@ func (p *process) allocMemory(a *kfd.AllocMemoryOfGPUArgs) error {
 		b.bo.Put()
 		return unix.EINVAL
 	}
-	if b.bo.MmapOffset != 0 {
-		offset = b.bo.MmapOffset
-	}
 	pd.add(b)
 	a.Handle = kfd.Handle(pd.node.id, b.idr)
 	if dom != kfd.AllocUserptr {
 		a.MmapOffset = offset
 	}
 	return nil
+}
+
+// backing gives b the memory that an allocation asks for, and returns the offset to mmap it by. p.mu is held.
+func (p *process) backing(b *buffer, a *kfd.AllocMemoryOfGPUArgs) (mmapOffset uint64, err error) {
+	pd, dev := b.home, b.home.node.dev
+	size := a.Size
+	if a.Flags&kfd.AllocAQLQueueMem != 0 {
+		size /= 2 // mapped twice
+	}
+	switch a.Flags & kfd.AllocDomainMask {
+	case kfd.AllocVRAM:
+		if a.Flags&kfd.AllocPublic != 0 && !dev.Profile.Memory.LargeBAR {
+			return 0, unix.EINVAL
+		}
+		if b.bo, err = dev.NewBO(amdgpu.VRAM, a.Size, a.Flags&kfd.AllocContiguous != 0); err == nil {
+			b.bo.RoundVRAM(vramGranule)
+		}
+	case kfd.AllocGTT:
+		b.bo, err = dev.NewBO(amdgpu.GTT, size, false)
+	case kfd.AllocUserptr:
+		if p.ranges.overlaps(a.MmapOffset, size) {
+			return 0, unix.EADDRINUSE
+		}
+		b.bo, err = dev.NewUserptr(a.MmapOffset, size, a.Flags&kfd.AllocWritable != 0)
+	case kfd.AllocDoorbell:
+		if a.Size != kfd.DoorbellSliceSize {
+			return 0, unix.EINVAL
+		}
+		db, err := pd.slice()
+		if err != nil {
+			return 0, err
+		}
+		b.bo = dev.NewDoorbellBO(db)
+		mmapOffset = kfd.MmapOffset(kfd.MmapDoorbell, pd.node.id, 0)
+	case kfd.AllocMMIORemap:
+		if a.Size != pte.PageSize {
+			return 0, unix.EINVAL
+		}
+		// The page holds the HDP flush registers: host and device are coherent here, so writes to it may do nothing.
+		b.bo, err = dev.NewBO(amdgpu.MMIO, a.Size, false)
+		mmapOffset = kfd.MmapOffset(kfd.MmapMMIO, pd.node.id, 0)
+	default:
+		return 0, unix.EINVAL
+	}
+	if err == nil && b.bo.MmapOffset != 0 {
+		mmapOffset = b.bo.MmapOffset
+	}
+	return mmapOffset, err
 }
 
 // add gives b a handle; called with p.mu held.

@@ -69,18 +69,8 @@ func checkRing(addr uint64, size, percent, priority uint32) error {
 
 // createQueue is CREATE_QUEUE.
 func (p *process) createQueue(a *kfd.CreateQueueArgs) error {
-	if err := checkRing(a.RingBaseAddress, a.RingSize, a.QueuePercentage, a.QueuePriority); err != nil {
+	if err := p.checkCreate(a); err != nil {
 		return err
-	}
-	// The pointers must be writable user memory; rewriting what is there tells.
-	for _, addr := range []uint64{a.ReadPointerAddress, a.WritePointerAddress} {
-		var b [8]byte
-		if err := p.drv.mem.Read(addr, b[:]); err != nil {
-			return err
-		}
-	}
-	if a.EOPBufferAddress >= amdgpu.MaxVA || a.CtxSaveRestoreAddress >= amdgpu.MaxVA {
-		return unix.EFAULT
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -96,55 +86,78 @@ func (p *process) createQueue(a *kfd.CreateQueueArgs) error {
 	if err := q.placement(); err != nil {
 		return err
 	}
-	undo := func() {
+	if err := q.enter(); err != nil {
 		q.release()
-		pd.node.dev.FreeQueue(q.hqd)
-		if q.doorbell != 0 {
-			pd.doorIDs[q.doorbell/64] &^= 1 << (q.doorbell % 64)
-		}
-		if q.mqd != nil {
-			q.mqd.Put()
-		}
-	}
-	if err := q.acquire(); err != nil {
-		undo()
+		q.giveBack()
 		return err
-	}
-	db, err := pd.slice()
-	if err != nil {
-		undo()
-		return err
-	}
-	if q.doorbell, err = pd.takeDoorbell(q.hqd); err != nil {
-		undo()
-		return err
-	}
-	// The MQD is the driver's own memory.
-	if q.mqd, err = pd.node.dev.NewBO(amdgpu.GTT, mqd.ComputeBytes, true); err != nil {
-		undo()
-		return err
-	}
-	q.mem, _ = q.mqd.Host(0)
-	if err := q.initMQD(db.Dword(q.doorbell)); err != nil {
-		undo()
-		return unix.EINVAL
-	}
-	p.qMu.Lock()
-	if p.quiesced > 0 {
-		q.evicted = 1
-	}
-	err = q.load()
-	if err == nil {
-		p.queues[id] = q
-	}
-	p.qMu.Unlock()
-	if err != nil {
-		undo()
-		return unix.EINVAL
 	}
 	a.QueueID = id
 	a.DoorbellOffset = kfd.MmapOffset(kfd.MmapDoorbell, pd.node.id, uint64(q.doorbell)*kfd.DoorbellSize)
 	return nil
+}
+
+// checkCreate refuses what no queue can be made of.
+func (p *process) checkCreate(a *kfd.CreateQueueArgs) error {
+	if err := checkRing(a.RingBaseAddress, a.RingSize, a.QueuePercentage, a.QueuePriority); err != nil {
+		return err
+	}
+	for _, addr := range []uint64{a.ReadPointerAddress, a.WritePointerAddress} {
+		var b [8]byte
+		if err := p.drv.mem.Read(addr, b[:]); err != nil {
+			return err
+		}
+	}
+	if a.EOPBufferAddress >= amdgpu.MaxVA || a.CtxSaveRestoreAddress >= amdgpu.MaxVA {
+		return unix.EFAULT
+	}
+	return nil
+}
+
+// enter gives a queue that has its slot the rest: memory that is held for it, a doorbell, an MQD. Then it goes to the hardware and into the process's
+// list. After an error the caller gives back what it has got so far. p.mu is held.
+func (q *queue) enter() error {
+	p, dev := q.pd.proc, q.pd.node.dev
+	if err := q.acquire(); err != nil {
+		return err
+	}
+	db, err := q.pd.slice()
+	if err != nil {
+		return err
+	}
+	if q.doorbell, err = q.pd.takeDoorbell(q.hqd); err != nil {
+		return err
+	}
+	// The MQD is the driver's own memory.
+	if q.mqd, err = dev.NewBO(amdgpu.GTT, mqd.ComputeBytes, true); err != nil {
+		return err
+	}
+	q.mem, _ = q.mqd.Host(0)
+	if q.initMQD(db.Dword(q.doorbell)) != nil {
+		return unix.EINVAL
+	}
+	p.qMu.Lock()
+	defer p.qMu.Unlock()
+	if p.quiesced > 0 {
+		q.evicted = 1
+	}
+	if q.load() != nil {
+		return unix.EINVAL
+	}
+	p.queues[q.id] = q
+	return nil
+}
+
+// giveBack frees what the hardware and the driver have of a queue, as far as it was taken; p.mu is held. The chip does not have it any more.
+func (q *queue) giveBack() {
+	dev := q.pd.node.dev
+	if q.mqd != nil {
+		dev.Chip.DropSaved(q.mem)
+		q.mqd.Put()
+	}
+	dev.FreeQueue(q.hqd)
+	if q.hqd.Class == silicon.Compute && q.doorbell != 0 {
+		q.pd.doorIDs[q.doorbell/64] &^= 1 << (q.doorbell % 64)
+	}
 }
 
 // freeQueueID returns the lowest id that is free from 1 on, 0 when there are too many queues.
@@ -355,12 +368,7 @@ func (p *process) drop(q *queue) error {
 	if err != nil {
 		return err
 	}
-	q.pd.node.dev.Chip.DropSaved(q.mem)
-	q.pd.node.dev.FreeQueue(q.hqd)
-	if q.hqd.Class == silicon.Compute {
-		q.pd.doorIDs[q.doorbell/64] &^= 1 << (q.doorbell % 64)
-	}
-	q.mqd.Put()
+	q.giveBack()
 	return nil
 }
 
