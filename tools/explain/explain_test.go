@@ -17,6 +17,8 @@ func run() []observe.ExplainEvent {
 		{NS: 2, At: observe.AtCall, Name: "ALLOC_MEMORY_OF_GPU", GPUID: 2, Addr: 0x1000, Size: 0x2000, Handle: 9, Flags: 1},
 		{NS: 3, At: observe.AtCall, Name: "MAP_MEMORY_TO_GPU", Handle: 9},
 		{NS: 4, At: observe.AtMemory, Addr: 0x1000, Size: 0x2000, Kind: "device memory"},
+		{NS: 4, At: observe.AtMemory, Addr: 0x400, Size: 0x500, Kind: "memory below"},
+		{NS: 4, At: observe.AtMemory, Addr: 0x3000, Size: 0x800, Kind: "memory above"},
 		{NS: 5, At: observe.AtQueue, GPUID: 2, Queue: 1, Kind: "compute", Doorbell: 2050, MQD: 0xabc000, Addr: 0xf000},
 		// Written in the order of the hooks, which is not that of the times.
 		{NS: 1000, At: observe.AtLaunch, Name: "_Z1kPf", Queue: 1, Grid: &dims, Group: &dims},
@@ -29,6 +31,7 @@ func run() []observe.ExplainEvent {
 		{NS: 9900, At: observe.AtCall, Name: "WAIT_EVENTS"},
 		{NS: 10000, At: observe.AtLaunch, Name: "_Z1kPf", Queue: 1, Packet: 1, Grid: &dims, Group: &dims},
 		{NS: 11000, At: observe.AtDispatch, Name: "_Z1kPf", Doorbell: 2050, Packet: 1, Shape: shape},
+		{NS: 11500, At: observe.AtSVM, Name: "map", Addr: 0x2000, Size: 0x1000},
 		{NS: 12000, At: observe.AtSVM, Name: "migrate to VRAM", Why: "GPU fault", Addr: 0x9000, Size: 0x1000},
 	}
 }
@@ -71,6 +74,9 @@ func TestCompose(t *testing.T) {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}
+	}
+	if n := strings.Count(b.String(), "map [0x2000, 0x3000)"); n != 1 {
+		t.Errorf("what happened to the argument's memory is told %d times in\n%s", n, b.String())
 	}
 }
 
