@@ -94,6 +94,26 @@ func TestCoverageClasses(t *testing.T) {
 	}
 }
 
+// TestApproximations has instructions that are approximate everywhere, on one processor only, by their kind, and not at all.
+func TestApproximations(t *testing.T) {
+	for _, x := range []struct {
+		mnemonic, target string
+		class            inspect.Class
+		why              string
+	}{
+		{"v_cvt_pk_u8_f32", "gfx90a", inspect.Approximate, "isa-cvt-pk-u8"},
+		{"v_mfma_f32_32x32x8f16", "gfx90a", inspect.Exact, ""},
+		{"v_mfma_f32_32x32x8f16", "gfx950", inspect.Approximate, "matrix-cdna4"},
+		{"v_sin_f32", "gfx1100", inspect.Approximate, "transcendentals"},
+		{"v_add_f32", "gfx1100", inspect.Exact, ""},
+		{"v_interp_p1_f32", "gfx1030", inspect.Refused, ""},
+	} {
+		if class, why := inspect.Classify(x.mnemonic, x.target); class != x.class || why != x.why {
+			t.Errorf("%s on %s: %q, %q; want %q, %q", x.mnemonic, x.target, class, why, x.class, x.why)
+		}
+	}
+}
+
 // TestApproximationsAreTold: what coverage calls approximate has a line in FIDELITY.md.
 func TestApproximationsAreTold(t *testing.T) {
 	page, err := os.ReadFile("../../FIDELITY.md")
