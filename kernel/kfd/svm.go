@@ -51,15 +51,8 @@ type svmPiece struct {
 	old, now   svmAttrs
 }
 
-// svmAttrs are the attributes of a range. GPU sets are bit masks by node.
-type svmAttrs struct {
-	preferred, prefetch uint32
-	flags               uint32
-	granularity         uint8
-	access              uint64 // GPUs with ACCESS
-	inPlace             uint64 // GPUs with ACCESS_IN_PLACE
-	none                uint64 // GPUs with NO_ACCESS
-}
+// svmAttrs are the attributes of a range. GPUs are bits by node.
+type svmAttrs = kfdsvm.Attrs
 
 const defaultGranularity = 9
 
@@ -70,12 +63,10 @@ func (pd *pdd) bit() uint64 { return 1 << (pd.node.index - 1) }
 
 // defaults are what a range has whose attributes were never set: with XNACK on, every GPU may fault it in.
 func (p *process) defaults() svmAttrs {
-	a := svmAttrs{preferred: kfd.SVMLocationUndefined, prefetch: kfd.SVMLocationUndefined,
-		flags: kfd.SVMFlagHostAccess | kfd.SVMFlagCoherent, granularity: defaultGranularity}
 	if p.xnack {
-		a.access = 1<<len(p.pdds) - 1
+		return kfdsvm.Defaults(defaultGranularity, 1<<len(p.pdds)-1)
 	}
-	return a
+	return kfdsvm.Defaults(defaultGranularity, 0)
 }
 
 // use returns the engine, made if need be. p.mu is not held.
@@ -220,36 +211,9 @@ func (p *process) gpuBit(gpuID uint32) uint64 {
 	return 0
 }
 
-// svmCheck refuses attributes that make no sense.
-func (p *process) svmCheck(attrs []kfd.SVMAttribute) error {
-	if len(attrs) == 0 {
-		return unix.EINVAL
-	}
-	for _, a := range attrs {
-		switch a.Type {
-		case kfd.SVMAttrPreferredLoc:
-			if a.Value != kfd.SVMLocationSysmem && a.Value != kfd.SVMLocationUndefined && p.gpuBit(a.Value) == 0 {
-				return unix.EINVAL
-			}
-		case kfd.SVMAttrPrefetchLoc:
-			if a.Value == kfd.SVMLocationUndefined || a.Value != kfd.SVMLocationSysmem && p.gpuBit(a.Value) == 0 {
-				return unix.EINVAL
-			}
-		case kfd.SVMAttrAccess, kfd.SVMAttrAccessInPlace, kfd.SVMAttrNoAccess:
-			if p.gpuBit(a.Value) == 0 {
-				return unix.EINVAL
-			}
-		case kfd.SVMAttrSetFlags, kfd.SVMAttrClrFlags, kfd.SVMAttrGranularity:
-		default:
-			return unix.EINVAL
-		}
-	}
-	return nil
-}
-
 func (p *process) svmSet(start, end uint64, attrs []kfd.SVMAttribute) error {
-	if err := p.svmCheck(attrs); err != nil {
-		return err
+	if err := kfdsvm.CheckRequest(attrs, p.gpuBit); err != nil {
+		return errno(err)
 	}
 	e := p.ranges.use()
 	e.sync()
@@ -284,7 +248,7 @@ func (p *process) svmStore(start, end uint64, attrs []kfd.SVMAttribute) (pieces 
 		if !ok {
 			old = p.defaults()
 		}
-		pieces = append(pieces, svmPiece{g.Start, g.End, old, p.apply(old, attrs)})
+		pieces = append(pieces, svmPiece{g.Start, g.End, old, old.With(attrs, p.gpuBit)})
 		known = append(known, ok)
 		if !ok {
 			fresh += g.End - g.Start
@@ -324,32 +288,6 @@ func (s *svmState) room(fresh uint64) uint64 {
 	return limit
 }
 
-// apply is the attributes after a call.
-func (p *process) apply(a svmAttrs, attrs []kfd.SVMAttribute) svmAttrs {
-	for _, x := range attrs {
-		bit := p.gpuBit(x.Value)
-		switch x.Type {
-		case kfd.SVMAttrPreferredLoc:
-			a.preferred = x.Value
-		case kfd.SVMAttrPrefetchLoc:
-			a.prefetch = x.Value
-		case kfd.SVMAttrAccess:
-			a.access, a.inPlace, a.none = a.access|bit, a.inPlace&^bit, a.none&^bit
-		case kfd.SVMAttrAccessInPlace:
-			a.access, a.inPlace, a.none = a.access&^bit, a.inPlace|bit, a.none&^bit
-		case kfd.SVMAttrNoAccess:
-			a.access, a.inPlace, a.none = a.access&^bit, a.inPlace&^bit, a.none|bit
-		case kfd.SVMAttrSetFlags:
-			a.flags |= x.Value
-		case kfd.SVMAttrClrFlags:
-			a.flags &^= x.Value
-		case kfd.SVMAttrGranularity:
-			a.granularity = uint8(min(x.Value, 0x3f))
-		}
-	}
-	return a
-}
-
 // foreign reports whether a buffer is mapped in [start, end).
 func (pd *pdd) foreign(start, end uint64) bool {
 	for at := start; at < end; {
@@ -367,7 +305,7 @@ func (pd *pdd) foreign(start, end uint64) bool {
 
 // svmGet answers a query, see kfdsvm.Fold.Answer: of what is registered in the range, or, if nothing is, of the defaults.
 func (p *process) svmGet(start, end uint64, list []kfd.SVMAttribute) error {
-	if err := kfdsvm.CheckQuery(list, func(id uint32) bool { return p.gpuBit(id) != 0 }); err != nil {
+	if err := kfdsvm.CheckQuery(list, p.gpuBit); err != nil {
 		return errno(err)
 	}
 	if amdgpu.Mapped(start, end-start) != nil {
@@ -380,15 +318,14 @@ func (p *process) svmGet(start, end uint64, list []kfd.SVMAttribute) error {
 	defer p.mu.Unlock()
 	p.ranges.mu.Lock()
 	defer p.ranges.mu.Unlock()
-	var sum kfdsvm.Fold
-	add := func(a svmAttrs) { sum.Add(a.preferred, a.prefetch, a.flags, a.granularity, a.access, a.inPlace) }
+	var f kfdsvm.Fold
 	for g := range p.ranges.attrs.All(start, end) {
-		add(g.Value)
+		f.Add(g.Value)
 	}
-	if sum.Empty() {
-		add(p.defaults())
+	if f.Empty() {
+		f.Add(p.defaults())
 	}
-	sum.Answer(list, p.gpuBit)
+	f.Answer(list, p.gpuBit)
 	return nil
 }
 

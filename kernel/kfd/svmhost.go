@@ -29,8 +29,8 @@ func (h *svmHost) newGPU(pd *pdd, now []svmPiece) error {
 		return nil
 	}
 	for _, x := range now {
-		if (x.now.access|x.now.inPlace)&pd.bit() != 0 {
-			_ = h.enter(pd, x.start, x.end, x.now.flags)
+		if (x.now.Access|x.now.InPlace)&pd.bit() != 0 {
+			_ = h.enter(pd, x.start, x.end, x.now.Flags)
 		}
 	}
 	return nil
@@ -46,7 +46,7 @@ func (h *svmHost) set(_, _ uint64, _ []kfd.SVMAttribute, pieces []svmPiece) erro
 			if pd.vm == nil {
 				continue
 			}
-			may := (x.now.access|x.now.inPlace)&pd.bit() != 0
+			may := (x.now.Access|x.now.InPlace)&pd.bit() != 0
 			_, there := pd.vm.Lookup(x.start)
 			switch {
 			case !may:
@@ -55,13 +55,13 @@ func (h *svmHost) set(_, _ uint64, _ []kfd.SVMAttribute, pieces []svmPiece) erro
 						return err
 					}
 				}
-			case h.p.xnack && !there && x.now.flags&kfd.SVMFlagGPUAlwaysMapped == 0:
+			case h.p.xnack && !there && x.now.Flags&kfd.SVMFlagGPUAlwaysMapped == 0:
 				// The next miss brings it.
 			default:
-				if there && (x.old.flags^x.now.flags)&mappingFlags == 0 {
+				if there && (x.old.Flags^x.now.Flags)&mappingFlags == 0 {
 					continue
 				}
-				if err := h.enter(pd, x.start, x.end, x.now.flags); err != nil {
+				if err := h.enter(pd, x.start, x.end, x.now.Flags); err != nil {
 					return err
 				}
 			}
@@ -93,12 +93,12 @@ func (h *svmHost) enter(pd *pdd, start, end uint64, flags uint32) error {
 }
 
 func (h *svmHost) fault(pd *pdd, va uint64, write bool, a svmAttrs, known bool, lo, hi uint64) error {
-	if (a.access|a.inPlace)&pd.bit() == 0 || write && a.flags&kfd.SVMFlagGPURO != 0 {
+	if (a.Access|a.InPlace)&pd.bit() == 0 || write && a.Flags&kfd.SVMFlagGPURO != 0 {
 		return unix.EPERM
 	}
 	start, end := va, va+pte.PageSize
 	if known {
-		size := uint64(pte.PageSize) << min(a.granularity, 20)
+		size := uint64(pte.PageSize) << min(a.Granularity, 20)
 		start, end = max(lo, va&^(size-1)), min(hi, va&^(size-1)+size)
 	} else if amdgpu.Mapped(va, pte.PageSize) == nil {
 		// Unregistered memory (malloc): as much of a naturally aligned 64 KiB as is there.
@@ -106,13 +106,13 @@ func (h *svmHost) fault(pd *pdd, va uint64, write bool, a svmAttrs, known bool, 
 	}
 	h.p.mu.Lock()
 	defer h.p.mu.Unlock()
-	if !pd.foreign(start, end) && h.enter(pd, start, end, a.flags) == nil {
+	if !pd.foreign(start, end) && h.enter(pd, start, end, a.Flags) == nil {
 		return nil
 	}
 	if pd.foreign(va, va+pte.PageSize) {
 		return unix.EFAULT
 	}
-	return h.enter(pd, va, va+pte.PageSize, a.flags)
+	return h.enter(pd, va, va+pte.PageSize, a.Flags)
 }
 
 // mappedAround returns the largest aligned power-of-two range up to size around va that the process has mapped.

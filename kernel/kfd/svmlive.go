@@ -146,7 +146,7 @@ func (l *svmLive) set(_, _ uint64, attrs []kfd.SVMAttribute, pieces []svmPiece) 
 		pd := l.p.pdds[i]
 		for _, x := range pieces {
 			// A GPU that never had to do with the range need not hear of it.
-			if (x.now.access|x.now.inPlace)&pd.bit() == 0 && (x.old.access|x.old.inPlace)&pd.bit() == 0 {
+			if (x.now.Access|x.now.InPlace)&pd.bit() == 0 && (x.old.Access|x.old.InPlace)&pd.bit() == 0 {
 				continue
 			}
 			end := func(error) {}
@@ -167,11 +167,11 @@ func (l *svmLive) set(_, _ uint64, attrs []kfd.SVMAttribute, pieces []svmPiece) 
 func (g *svmGPU) beginPrefetch(x svmPiece) (end func(error)) {
 	n := g.pd.node
 	from, to := uint32(0), n.id
-	if x.now.prefetch != n.id {
+	if x.now.Prefetch != n.id {
 		from, to = n.id, 0
 	}
 	at := fmt.Sprintf("-%d @%x(%x) %x->%x", g.live.p.drv.cfg.PID, x.start>>mm.PageShift, (x.end-x.start)>>mm.PageShift, from, to)
-	start := fmt.Sprintf("%d %s %x:%x %d\n", clock(unix.CLOCK_BOOTTIME), at, x.now.prefetch, x.now.preferred, kfd.MigrateTriggerPrefetch)
+	start := fmt.Sprintf("%d %s %x:%x %d\n", clock(unix.CLOCK_BOOTTIME), at, x.now.Prefetch, x.now.Preferred, kfd.MigrateTriggerPrefetch)
 	g.prefetch.Store(&start)
 	return func(err error) {
 		if g.prefetch.Swap(nil) == nil { // it was told
@@ -198,12 +198,12 @@ func translate(pd *pdd, a svmAttrs, xnack, prefetch bool) (out []svm.Attr) {
 	const here = 1
 	access := svm.AccessNone
 	switch {
-	case a.access&pd.bit() != 0:
+	case a.Access&pd.bit() != 0:
 		access = svm.AccessAllowMigrate
-	case a.inPlace&pd.bit() != 0:
+	case a.InPlace&pd.bit() != 0:
 		access = svm.AccessInPlace
 	}
-	switch a.preferred {
+	switch a.Preferred {
 	case pd.node.id:
 		add(svm.AttrPreferredLoc, here)
 	case kfd.SVMLocationSysmem:
@@ -219,7 +219,7 @@ func translate(pd *pdd, a svmAttrs, xnack, prefetch bool) (out []svm.Attr) {
 		add(svm.AttrPreferredLoc, svm.LocUndefined)
 	}
 	if prefetch {
-		switch a.prefetch {
+		switch a.Prefetch {
 		case pd.node.id:
 			add(svm.AttrPrefetchLoc, here)
 		case kfd.SVMLocationSysmem:
@@ -233,12 +233,12 @@ func translate(pd *pdd, a svmAttrs, xnack, prefetch bool) (out []svm.Attr) {
 		{svm.AttrHiveLocal, kfd.SVMFlagHiveLocal}, {svm.AttrGPURO, kfd.SVMFlagGPURO}, {svm.AttrGPUExec, kfd.SVMFlagGPUExec},
 		{svm.AttrGPUReadMostly, kfd.SVMFlagGPUReadMostly}} {
 		v := uint32(0)
-		if a.flags&f.f != 0 {
+		if a.Flags&f.f != 0 {
 			v = 1
 		}
 		add(f.t, v)
 	}
-	add(svm.AttrGranularity, uint32(a.granularity))
+	add(svm.AttrGranularity, uint32(a.Granularity))
 	add(svm.AttrAccess, access)
 	return out
 }

@@ -81,13 +81,13 @@ func (o *svmOld) set(start, end uint64, attrs []kfd.SVMAttribute, _ []svmPiece) 
 func (o *svmOld) newGPU(pd *pdd, now []svmPiece) error {
 	for _, x := range now {
 		a := x.now
-		list := []kfd.SVMAttribute{{Type: kfd.SVMAttrPreferredLoc, Value: a.preferred}, {Type: kfd.SVMAttrGranularity, Value: uint32(a.granularity)},
-			{Type: kfd.SVMAttrSetFlags, Value: a.flags}, {Type: kfd.SVMAttrClrFlags, Value: ^a.flags}}
+		list := []kfd.SVMAttribute{{Type: kfd.SVMAttrPreferredLoc, Value: a.Preferred}, {Type: kfd.SVMAttrGranularity, Value: uint32(a.Granularity)},
+			{Type: kfd.SVMAttrSetFlags, Value: a.Flags}, {Type: kfd.SVMAttrClrFlags, Value: ^a.Flags}}
 		t := uint32(kfd.SVMAttrNoAccess)
 		switch {
-		case a.access&pd.bit() != 0:
+		case a.Access&pd.bit() != 0:
 			t = kfd.SVMAttrAccess
-		case a.inPlace&pd.bit() != 0:
+		case a.InPlace&pd.bit() != 0:
 			t = kfd.SVMAttrAccessInPlace
 		}
 		_ = o.svm.SetAttrs(x.start, x.end-x.start, append(list, kfd.SVMAttribute{Type: t, Value: pd.node.id}))

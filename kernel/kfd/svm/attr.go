@@ -7,13 +7,17 @@ import (
 	"github.com/pumice-gpu/pumice/kernel/mm"
 )
 
-// attrs are the attributes of a prange. GPU sets are bit masks by index.
-type attrs struct {
-	preferred, prefetch uint32 // gpu_id, SVMLocationSysmem or SVMLocationUndefined
-	flags               uint32
-	granularity         uint8
-	access, inPlace     uint64
+// Attrs are the attributes of a range as AMDKFD_IOC_SVM has them. GPU sets are bit masks.
+type Attrs struct {
+	Preferred, Prefetch uint32 // gpu_id, SVMLocationSysmem or SVMLocationUndefined
+	Flags               uint32
+	Granularity         uint8  // log2 of the pages that move together
+	Access              uint64 // GPUs that access it, after a migration if need be
+	InPlace             uint64 // GPUs that access it where it is
 }
+
+// GPUs tells by its gpu_id a GPU's bit in the sets of Attrs, 0 for an unknown one.
+type GPUs func(id uint32) uint64
 
 // pteFlags are those that page-table entries depend on.
 const pteFlags = kfd.SVMFlagCoherent | kfd.SVMFlagGPURO | kfd.SVMFlagGPUExec | kfd.SVMFlagExtCoherent
@@ -21,22 +25,26 @@ const pteFlags = kfd.SVMFlagCoherent | kfd.SVMFlagGPURO | kfd.SVMFlagGPUExec | k
 // maxGranularity is the largest log2 of pages an application may ask for.
 const maxGranularity = 0x3f
 
-func (s *SVM) defaults() attrs {
-	a := attrs{preferred: kfd.SVMLocationUndefined, prefetch: kfd.SVMLocationUndefined, flags: kfd.SVMFlagHostAccess | kfd.SVMFlagCoherent,
-		granularity: s.cfg.Granularity}
-	if s.cfg.XNACK {
-		a.access = s.all
-	}
-	return a
+// Defaults are the attributes of what was never registered. access are the GPUs that may fault it in: all with XNACK, none without.
+func Defaults(granularity uint8, access uint64) Attrs {
+	return Attrs{Preferred: kfd.SVMLocationUndefined, Prefetch: kfd.SVMLocationUndefined, Flags: kfd.SVMFlagHostAccess | kfd.SVMFlagCoherent,
+		Granularity: granularity, Access: access}
 }
 
-// check refuses what no range can have (svm_range_check_attr).
-func (s *SVM) check(list []kfd.SVMAttribute) error {
+func (s *SVM) defaults() Attrs {
+	if s.cfg.XNACK {
+		return Defaults(s.cfg.Granularity, s.all)
+	}
+	return Defaults(s.cfg.Granularity, 0)
+}
+
+// CheckRequest refuses what no range can have (svm_range_check_attr): EINVAL.
+func CheckRequest(list []kfd.SVMAttribute, gpus GPUs) error {
 	if len(list) == 0 {
 		return mm.EINVAL
 	}
 	for _, x := range list {
-		known := s.gpu(x.Value) >= 0
+		known := gpus(x.Value) != 0
 		switch x.Type {
 		case kfd.SVMAttrPreferredLoc:
 			known = known || x.Value == kfd.SVMLocationSysmem || x.Value == kfd.SVMLocationUndefined
@@ -55,34 +63,46 @@ func (s *SVM) check(list []kfd.SVMAttribute) error {
 	return nil
 }
 
-// with returns a with attributes set; update says that mappings must follow.
-func (s *SVM) with(a attrs, list []kfd.SVMAttribute) (_ attrs, update bool) {
+// With returns a as a request that CheckRequest has let pass makes it.
+func (a Attrs) With(list []kfd.SVMAttribute, gpus GPUs) Attrs {
 	for _, x := range list {
 		switch x.Type {
 		case kfd.SVMAttrPreferredLoc:
-			a.preferred = x.Value
+			a.Preferred = x.Value
 		case kfd.SVMAttrPrefetchLoc:
-			a.prefetch = x.Value
+			a.Prefetch = x.Value
 		case kfd.SVMAttrAccess, kfd.SVMAttrAccessInPlace, kfd.SVMAttrNoAccess:
-			bit := uint64(1) << s.gpu(x.Value)
-			a.access, a.inPlace = a.access&^bit, a.inPlace&^bit
+			bit := gpus(x.Value)
+			a.Access, a.InPlace = a.Access&^bit, a.InPlace&^bit
 			if x.Type == kfd.SVMAttrAccess {
-				a.access |= bit
+				a.Access |= bit
 			} else if x.Type == kfd.SVMAttrAccessInPlace {
-				a.inPlace |= bit
+				a.InPlace |= bit
 			}
-			update = update || !s.cfg.XNACK
 		case kfd.SVMAttrSetFlags:
-			a.flags |= x.Value
-			update = true
+			a.Flags |= x.Value
 		case kfd.SVMAttrClrFlags:
-			a.flags &^= x.Value
-			update = true
+			a.Flags &^= x.Value
 		case kfd.SVMAttrGranularity:
-			a.granularity = uint8(min(x.Value, maxGranularity))
+			a.Granularity = uint8(min(x.Value, maxGranularity))
 		}
 	}
-	return a, update
+	return a
+}
+
+// updates reports whether mappings must follow a request, also when it changes nothing.
+func (s *SVM) updates(list []kfd.SVMAttribute) bool {
+	for _, x := range list {
+		switch x.Type {
+		case kfd.SVMAttrAccess, kfd.SVMAttrAccessInPlace, kfd.SVMAttrNoAccess:
+			if !s.cfg.XNACK {
+				return true
+			}
+		case kfd.SVMAttrSetFlags, kfd.SVMAttrClrFlags:
+			return true
+		}
+	}
+	return false
 }
 
 // prefetches reports whether the list asks for a move: it does each time, also when the value is what it was.
@@ -95,13 +115,13 @@ func prefetches(list []kfd.SVMAttribute) bool {
 	return false
 }
 
-// CheckQuery refuses what cannot be asked for; known tells GPUs by their id.
-func CheckQuery(list []kfd.SVMAttribute, known func(id uint32) bool) error {
+// CheckQuery refuses what cannot be asked for: EINVAL.
+func CheckQuery(list []kfd.SVMAttribute, gpus GPUs) error {
 	for _, x := range list {
 		switch x.Type {
 		case kfd.SVMAttrPreferredLoc, kfd.SVMAttrPrefetchLoc, kfd.SVMAttrSetFlags, kfd.SVMAttrClrFlags, kfd.SVMAttrGranularity:
 		case kfd.SVMAttrAccess:
-			if !known(x.Value) {
+			if gpus(x.Value) == 0 {
 				return mm.EINVAL
 			}
 		default:
@@ -113,54 +133,52 @@ func CheckQuery(list []kfd.SVMAttribute, known func(id uint32) bool) error {
 
 // Fold is what ranges have in common, for a query (svm_range_get_attr). The zero value is of none.
 type Fold struct {
-	any                 bool
-	preferred, prefetch uint32
-	set, clear          uint32 // flags that all have, that none has
-	granularity         uint8
-	access, inPlace     uint64
+	any   bool
+	sum   Attrs  // Flags: those that all have
+	clear uint32 // flags that none has
 }
 
 // Empty reports whether nothing was added.
 func (f *Fold) Empty() bool { return !f.any }
 
-// Add takes a range in: its locations and flags, the log2 of its granularity in pages, and the sets of GPUs that access it, migrating it or in place.
-func (f *Fold) Add(preferred, prefetch, flags uint32, granularity uint8, access, inPlace uint64) {
+// Add takes a range in.
+func (f *Fold) Add(a Attrs) {
+	s := &f.sum
 	if !f.any {
-		*f = Fold{true, preferred, prefetch, flags, ^flags, granularity, access, inPlace}
+		*f = Fold{true, a, ^a.Flags}
 		return
 	}
-	if preferred != f.preferred {
-		f.preferred = kfd.SVMLocationUndefined
+	if a.Preferred != s.Preferred {
+		s.Preferred = kfd.SVMLocationUndefined
 	}
-	if prefetch != f.prefetch {
-		f.prefetch = kfd.SVMLocationUndefined
+	if a.Prefetch != s.Prefetch {
+		s.Prefetch = kfd.SVMLocationUndefined
 	}
-	f.set, f.clear = f.set&flags, f.clear&^flags
-	f.granularity = min(f.granularity, granularity)
-	f.access, f.inPlace = f.access&access, f.inPlace&inPlace
+	s.Flags, f.clear = s.Flags&a.Flags, f.clear&^a.Flags
+	s.Granularity = min(s.Granularity, a.Granularity)
+	s.Access, s.InPlace = s.Access&a.Access, s.InPlace&a.InPlace
 }
 
 // Answer fills a query that CheckQuery has let pass: locations that differ are undefined, flags are those set (or, for CLR_FLAGS, clear) everywhere,
-// granularity is the least, and the type of an access attribute becomes the access that the GPU has everywhere. bit is a GPU's place in
-// the sets.
-func (f *Fold) Answer(list []kfd.SVMAttribute, bit func(id uint32) uint64) {
+// granularity is the least, and the type of an access attribute becomes the access that the GPU has everywhere.
+func (f *Fold) Answer(list []kfd.SVMAttribute, gpus GPUs) {
 	for i := range list {
 		x := &list[i]
 		switch x.Type {
 		case kfd.SVMAttrPreferredLoc:
-			x.Value = f.preferred
+			x.Value = f.sum.Preferred
 		case kfd.SVMAttrPrefetchLoc:
-			x.Value = f.prefetch
+			x.Value = f.sum.Prefetch
 		case kfd.SVMAttrSetFlags:
-			x.Value = f.set
+			x.Value = f.sum.Flags
 		case kfd.SVMAttrClrFlags:
 			x.Value = f.clear
 		case kfd.SVMAttrGranularity:
-			x.Value = uint32(f.granularity)
+			x.Value = uint32(f.sum.Granularity)
 		case kfd.SVMAttrAccess:
-			switch b := bit(x.Value); {
-			case f.access&b != 0:
-			case f.inPlace&b != 0:
+			switch b := gpus(x.Value); {
+			case f.sum.Access&b != 0:
+			case f.sum.InPlace&b != 0:
 				x.Type = kfd.SVMAttrAccessInPlace
 			default:
 				x.Type = kfd.SVMAttrNoAccess
@@ -171,7 +189,7 @@ func (f *Fold) Answer(list []kfd.SVMAttribute, bit func(id uint32) uint64) {
 
 // GetAttrs answers a query for [start, start+size), see Fold.Answer: of what is registered there, or, if nothing is, of the defaults.
 func (s *SVM) GetAttrs(start, size uint64, list []kfd.SVMAttribute) error {
-	if err := CheckQuery(list, func(id uint32) bool { return s.gpu(id) >= 0 }); err != nil {
+	if err := CheckQuery(list, s.bit); err != nil {
 		return err
 	}
 	s.flushAndLock()
@@ -181,15 +199,14 @@ func (s *SVM) GetAttrs(start, size uint64, list []kfd.SVMAttribute) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var sum Fold
-	add := func(a attrs) { sum.Add(a.preferred, a.prefetch, a.flags, a.granularity, a.access, a.inPlace) }
+	var f Fold
 	for g := range s.objects.All(start, start+size) {
-		add(g.Value.attrs)
+		f.Add(g.Value.attrs)
 	}
-	if sum.Empty() {
-		add(s.defaults())
+	if f.Empty() {
+		f.Add(s.defaults())
 	}
-	sum.Answer(list, func(id uint32) uint64 { return 1 << s.gpu(id) })
+	f.Answer(list, s.bit)
 	return nil
 }
 
@@ -216,8 +233,8 @@ func (s *SVM) checkRange(start, size uint64) error {
 }
 
 // window is the part of [lo, hi) around addr that moves together.
-func (a *attrs) window(addr, lo, hi uint64) (start, end uint64) {
-	shift := min(uint(a.granularity), 63-mm.PageShift) + mm.PageShift
+func (a *Attrs) window(addr, lo, hi uint64) (start, end uint64) {
+	shift := min(uint(a.Granularity), 63-mm.PageShift) + mm.PageShift
 	start = addr >> shift << shift
 	end = start + 1<<shift
 	if end < start || bits.Len64(end) > 63 {

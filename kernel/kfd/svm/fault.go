@@ -94,17 +94,17 @@ func (s *SVM) faultOnce(gpu int, addr uint64, write bool, fresh *bo, noVRAM bool
 	if !ok || v.Start > addr {
 		return mm.EAGAIN // just unmapped
 	}
-	if !s.cfg.Mistakes.IgnoreReadOnly && (v.Prot&mm.ProtRead == 0 || write && v.Prot&mm.ProtWrite == 0) || write && p.attrs.flags&kfd.SVMFlagGPURO != 0 {
+	if !s.cfg.Mistakes.IgnoreReadOnly && (v.Prot&mm.ProtRead == 0 || write && v.Prot&mm.ProtWrite == 0) || write && p.attrs.Flags&kfd.SVMFlagGPURO != 0 {
 		return mm.EPERM
 	}
 	where, err := s.restoreLoc(p, gpu)
 	if err != nil {
 		return err
 	}
-	start, end := p.window(addr, p.start, p.end)
+	start, end := p.attrs.window(addr, p.start, p.end)
 	start, end = max(start, v.Start), min(end, v.End)
 	if s.cfg.Mistakes.CrossVMA {
-		start, end = p.window(addr, p.start, p.end)
+		start, end = p.attrs.window(addr, p.start, p.end)
 	}
 	if err := s.moveTo(p, start, end, where, fresh, noVRAM || !v.Anonymous(), "GPU fault"); err != nil {
 		return err
@@ -151,19 +151,19 @@ func (s *SVM) moveTo(p *prange, start, end uint64, to *Device, fresh *bo, noVRAM
 func (s *SVM) restoreLoc(p *prange, gpu int) (*Device, error) {
 	here := s.cfg.GPUs[gpu].Device
 	bit := uint64(1) << gpu
-	if (p.access|p.inPlace)&bit == 0 {
+	if (p.attrs.Access|p.attrs.InPlace)&bit == 0 {
 		return nil, errAccess
 	}
-	if p.preferred == kfd.SVMLocationSysmem {
+	if p.attrs.Preferred == kfd.SVMLocationSysmem {
 		return nil, nil
 	}
-	if p.preferred != kfd.SVMLocationUndefined {
-		d := s.cfg.GPUs[s.gpu(p.preferred)].Device
+	if p.attrs.Preferred != kfd.SVMLocationUndefined {
+		d := s.cfg.GPUs[s.gpu(p.attrs.Preferred)].Device
 		if d == here || d.Pages.Owner() == here.Pages.Owner() {
 			return d, nil
 		}
 	}
-	if p.access&bit != 0 {
+	if p.attrs.Access&bit != 0 {
 		return here, nil
 	}
 	if d := p.at(); d != nil && d.Pages.Owner() == here.Pages.Owner() {
@@ -181,7 +181,7 @@ func (s *SVM) createUnregistered(addr uint64) error {
 	}
 	a := s.defaults()
 	if v.Kind == mm.Heap || v.Kind == mm.Stack {
-		a.preferred = kfd.SVMLocationSysmem // programs touch them all the time
+		a.Preferred = kfd.SVMLocationSysmem // programs touch them all the time
 	}
 	lo, hi := v.Start, v.End
 	if g, ok := s.objects.Prev(addr); ok {

@@ -11,22 +11,22 @@ var flagOf = map[uint32]uint32{kfd.SVMFlagHostAccess: svm.FlagHostAccess, kfd.SV
 	kfd.SVMFlagHiveLocal: svm.FlagHiveLocal, kfd.SVMFlagGPURO: svm.FlagGPURO, kfd.SVMFlagGPUExec: svm.FlagGPUExec, kfd.SVMFlagGPUReadMostly: svm.FlagGPUReadMostly}
 
 // seen is a's attributes as one GPU's driver of the DRM kind would have them.
-func (s *SVM) seen(a attrs, gpu int) svm.Attrs {
+func (s *SVM) seen(a Attrs, gpu int) svm.Attrs {
 	loc := func(l uint32) uint32 {
 		if l == kfd.SVMLocationSysmem || l == kfd.SVMLocationUndefined {
 			return l // the same values
 		}
 		return 1
 	}
-	o := svm.Attrs{Preferred: loc(a.preferred), Prefetch: loc(a.prefetch), Granularity: uint32(a.granularity)}
+	o := svm.Attrs{Preferred: loc(a.Preferred), Prefetch: loc(a.Prefetch), Granularity: uint32(a.Granularity)}
 	switch bit := uint64(1) << gpu; {
-	case a.access&bit != 0:
+	case a.Access&bit != 0:
 		o.Access = svm.AccessAllowMigrate
-	case a.inPlace&bit != 0:
+	case a.InPlace&bit != 0:
 		o.Access = svm.AccessInPlace
 	}
 	for from, to := range flagOf {
-		if a.flags&from != 0 {
+		if a.Flags&from != 0 {
 			o.Flags |= to
 		}
 	}
@@ -112,12 +112,12 @@ func (v View) GetAttrs(start, size uint64) (svm.Attrs, error) {
 	if err := v.S.GetAttrs(start, size, list); err != nil {
 		return svm.Attrs{}, err
 	}
-	a := attrs{preferred: list[0].Value, prefetch: list[1].Value, flags: list[3].Value, granularity: uint8(list[4].Value)}
+	a := Attrs{Preferred: list[0].Value, Prefetch: list[1].Value, Flags: list[3].Value, Granularity: uint8(list[4].Value)}
 	switch list[2].Type {
 	case kfd.SVMAttrAccess:
-		a.access = 1 << v.GPU
+		a.Access = 1 << v.GPU
 	case kfd.SVMAttrAccessInPlace:
-		a.inPlace = 1 << v.GPU
+		a.InPlace = 1 << v.GPU
 	}
 	return v.S.seen(a, v.GPU), nil
 }

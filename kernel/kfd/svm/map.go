@@ -22,16 +22,16 @@ func (s *SVM) targets(p *prange, gpu int) uint64 {
 	case gpu != allGPUs:
 		return 1 << gpu
 	case !s.cfg.XNACK:
-		return p.access | p.inPlace
+		return p.attrs.Access | p.attrs.InPlace
 	}
-	set := p.inPlace
+	set := p.attrs.InPlace
 	if d := p.at(); d != nil {
 		if i := s.gpu(s.loc(d)); i >= 0 {
-			set |= p.access & (1 << i)
+			set |= p.attrs.Access & (1 << i)
 		}
 	}
-	if set == 0 && (p.mapped || p.attrs.flags&kfd.SVMFlagGPUAlwaysMapped != 0) {
-		set = p.access
+	if set == 0 && (p.mapped || p.attrs.Flags&kfd.SVMFlagGPUAlwaysMapped != 0) {
+		set = p.attrs.Access
 	}
 	return set
 }
@@ -50,9 +50,9 @@ func (s *SVM) owner(set uint64) (o any) {
 }
 
 // wanted are the properties of page-table entries that attributes ask for.
-func (a *attrs) wanted(readOnly bool) svm.PTEFlags {
-	return svm.PTEFlags{Write: !readOnly && a.flags&kfd.SVMFlagGPURO == 0, Exec: a.flags&kfd.SVMFlagGPUExec != 0,
-		Coherent: a.flags&kfd.SVMFlagCoherent != 0, ExtCoherent: a.flags&kfd.SVMFlagExtCoherent != 0}
+func (a *Attrs) wanted(readOnly bool) svm.PTEFlags {
+	return svm.PTEFlags{Write: !readOnly && a.Flags&kfd.SVMFlagGPURO == 0, Exec: a.Flags&kfd.SVMFlagGPUExec != 0,
+		Coherent: a.Flags&kfd.SVMFlagCoherent != 0, ExtCoherent: a.Flags&kfd.SVMFlagExtCoherent != 0}
 }
 
 // validateAndMap makes [start, end) of p accessible to GPUs: one, or allGPUs that attributes name. The mmap lock, mu and p.migrate are held.
@@ -170,7 +170,7 @@ func (s *SVM) mapChunk(p *prange, start, end uint64, set uint64, owner any, read
 	if n.ReadRetry(seq) || len(p.children) > 0 || start < p.start || end > p.end {
 		return mm.EAGAIN
 	}
-	flags := p.wanted(readOnly)
+	flags := p.attrs.wanted(readOnly)
 	// First all bus addresses, then the entries, then the old addresses go: on an error everything is as it was.
 	fresh := make([][]busAddr, len(s.cfg.GPUs))
 	s.each(set, func(i int, g *GPU) {

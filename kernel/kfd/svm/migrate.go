@@ -407,7 +407,7 @@ func (d *Device) cpuFault(space mm.Space, addr uint64, page mm.Folio, cause stri
 		p.migrate.Lock()
 		defer p.migrate.Unlock()
 		if p.bo == b && p.start <= addr && addr < p.end {
-			start, end := p.window(addr, p.start, p.end)
+			start, end := p.attrs.window(addr, p.start, p.end)
 			if s.cfg.Mistakes.FaultBringsOnePage {
 				start = addr &^ (mm.PageSize - 1)
 				end = start + mm.PageSize

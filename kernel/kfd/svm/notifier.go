@@ -51,7 +51,7 @@ func (s *SVM) handle(p *prange, inv *mm.Invalidation) {
 // evict: pages change, addresses stay. With XNACK the entries go, and the GPU asks again. Without, the queues stop and the restore worker maps
 // the range anew; its entries stay until then, nobody uses them. If the queues could not be stopped, the entries go here too.
 func (s *SVM) evict(p *prange, inv *mm.Invalidation) {
-	if s.cfg.XNACK && p.attrs.flags&kfd.SVMFlagGPUAlwaysMapped == 0 {
+	if s.cfg.XNACK && p.attrs.Flags&kfd.SVMFlagGPUAlwaysMapped == 0 {
 		for _, q := range append([]*prange{p}, p.children...) {
 			if start, end, ok := q.clip(inv); ok {
 				s.zap(q, start, end)

@@ -38,7 +38,7 @@ type busAddr struct {
 type prange struct {
 	s       *SVM
 	migrate sched.Mutex // migrate_mutex: one migration or mapping at a time
-	attrs               // guarded by SVM.mu; read by notifiers too
+	attrs   Attrs       // guarded by SVM.mu; read by notifiers too
 	watch   *watch      // its notifier; guarded by the mmap lock
 	key     uint64      // an address of its entry in SVM.objects; guarded by SVM.mu
 
@@ -62,7 +62,7 @@ type prange struct {
 	queued bool   // guarded by listLock
 }
 
-func (s *SVM) newPrange(start, end uint64, a attrs) *prange {
+func (s *SVM) newPrange(start, end uint64, a Attrs) *prange {
 	return &prange{s: s, migrate: s.world.NewMutex(migrateClass), lock: s.world.NewMutex(prangeClass), attrs: a, start: start, end: end,
 		dma: make([][]busAddr, len(s.cfg.GPUs))}
 }

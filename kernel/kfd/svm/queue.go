@@ -26,7 +26,7 @@ func (s *SVM) HoldQueueBuffer(gpu int, start, size uint64, gone func()) error {
 			return mm.EINVAL
 		}
 		p := g.Value
-		if p.attrs.flags&kfd.SVMFlagGPUAlwaysMapped == 0 || (p.access|p.inPlace)>>gpu&1 == 0 {
+		if p.attrs.Flags&kfd.SVMFlagGPUAlwaysMapped == 0 || (p.attrs.Access|p.attrs.InPlace)>>gpu&1 == 0 {
 			return mm.EPERM
 		}
 		p.lock.Lock()

@@ -19,7 +19,7 @@ type request struct {
 
 // SetAttrs gives [start, start+size) attributes and does what they ask for.
 func (s *SVM) SetAttrs(start, size uint64, list []kfd.SVMAttribute) error {
-	if err := s.check(list); err != nil {
+	if err := CheckRequest(list, s.bit); err != nil {
 		return err
 	}
 	r := &request{start: start, end: start + size, list: list, moved: map[uint64]bool{}}
@@ -92,15 +92,15 @@ func (s *SVM) carryOut(p *prange, r *request) error {
 	p.migrate.Lock()
 	defer p.migrate.Unlock()
 	old := p.attrs
-	next, update := s.with(old, r.list)
+	next := old.With(r.list, s.bit)
 	p.lock.Lock()
 	p.attrs = next
 	mapped := p.mapped
 	p.lock.Unlock()
-	if lost := (old.access | old.inPlace) &^ (next.access | next.inPlace); lost != 0 && !s.cfg.Mistakes.LoseAccessNoop {
+	if lost := (old.Access | old.InPlace) &^ (next.Access | next.InPlace); lost != 0 && !s.cfg.Mistakes.LoseAccessNoop {
 		s.take(p, lost)
 	}
-	if (old.flags^next.flags)&pteFlags != 0 && s.cfg.XNACK && !s.cfg.Mistakes.StaleFlags {
+	if (old.Flags^next.Flags)&pteFlags != 0 && s.cfg.XNACK && !s.cfg.Mistakes.StaleFlags {
 		s.take(p, s.all) // they ask again
 	}
 	moved := false
@@ -117,10 +117,10 @@ func (s *SVM) carryOut(p *prange, r *request) error {
 		}
 		moved = p.inVRAM(p.start, p.end) != before
 	}
-	if moved && mapped && (!s.cfg.XNACK || next.flags&kfd.SVMFlagGPUAlwaysMapped != 0) {
+	if moved && mapped && (!s.cfg.XNACK || next.Flags&kfd.SVMFlagGPUAlwaysMapped != 0) {
 		return nil // the move has invalidated it: the restore worker comes
 	}
-	if !moved && !update {
+	if !moved && !s.updates(r.list) {
 		return nil
 	}
 	return s.validateAndMap(p, p.start, p.end, allGPUs, "ioctl")
@@ -129,13 +129,13 @@ func (s *SVM) carryOut(p *prange, r *request) error {
 // prefetchLoc is where a prefetch brings p: nil is system memory (svm_range_best_prefetch_location). With XNACK off all GPUs that may access
 // p must reach it there.
 func (s *SVM) prefetchLoc(p *prange) *Device {
-	i := s.gpu(p.prefetch)
+	i := s.gpu(p.attrs.Prefetch)
 	if i < 0 {
 		return nil
 	}
 	d := s.cfg.GPUs[i].Device
 	if !s.cfg.XNACK {
-		s.each(p.access|p.inPlace, func(_ int, g *GPU) {
+		s.each(p.attrs.Access|p.attrs.InPlace, func(_ int, g *GPU) {
 			if d != nil && g.Device.Pages.Owner() != d.Pages.Owner() {
 				d = nil
 			}
@@ -146,8 +146,7 @@ func (s *SVM) prefetchLoc(p *prange) *Device {
 
 // same reports whether the attributes are p's already and there is nothing to do.
 func (s *SVM) same(p *prange, list []kfd.SVMAttribute) bool {
-	next, _ := s.with(p.attrs, list)
-	return next == p.attrs && !prefetches(list)
+	return p.attrs.With(list, s.bit) == p.attrs && !prefetches(list)
 }
 
 // add makes pranges over [start, end) whose bounds fit (svm_range_add): new ones in holes, copies of those that cross a bound. It returns
@@ -181,7 +180,7 @@ func (s *SVM) add(start, end uint64, list []kfd.SVMAttribute) (update, remap []*
 		}
 		update = append(update, inside)
 		for _, q := range other {
-			granule := uint64(mm.PageSize) << min(p.granularity, 20)
+			granule := uint64(mm.PageSize) << min(p.attrs.Granularity, 20)
 			if mapped && (start > q.start && start&(granule-1) != 0 || end > q.start && end&(granule-1) != 0) {
 				remap = append(remap, q)
 			}

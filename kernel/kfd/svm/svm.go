@@ -170,6 +170,14 @@ func (s *SVM) gpu(id uint32) int {
 	return -1
 }
 
+// bit is the bit of the GPU with an id in sets, 0 for none.
+func (s *SVM) bit(id uint32) uint64 {
+	if i := s.gpu(id); i >= 0 {
+		return 1 << i
+	}
+	return 0
+}
+
 // each calls fn for each GPU of a set.
 func (s *SVM) each(set uint64, fn func(i int, g *GPU)) {
 	for i := range s.cfg.GPUs {
