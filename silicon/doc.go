@@ -27,7 +27,7 @@
 // System memory: a PTE with the SYSTEM bit holds a bus address, and bus addresses are host virtual addresses of this
 // process (an identity IOMMU). A PTE without it holds a VRAM offset. PTE bits follow the chip's generation (abi/pte).
 //
-// Queues are state machines (queue.advance) that any goroutine may push: the one that rings the doorbell, a worker that has
+// Queues are state machines (queue.push) that any goroutine may push: the one that rings the doorbell, a worker that has
 // ended a dispatch's last wave, the poller that watches memory for queues that wait on it. A push never blocks: if another
 // goroutine is pushing the queue, it is told to go round once more. Waves run on a fixed set of worker threads (one for
 // each CPU), each with its own engine.Worker; a worker takes a new work-group only when all the groups that it holds have
@@ -54,7 +54,7 @@
 // (TestRealQueue in kernel/svmsim): there Parker.Unpark and Config.Interrupt, which are called with locks held, must leave the rest to a task.
 //
 // Lock order, outermost first: Device.mu (queue table), queue.mu (one queue's state machine), vm.guard (read: one memory
-// access; write: TLB flush), Device.cuMu (CU occupancy, list of dispatches), leaf locks (IH ring, pools, mem.Space.mu). No
+// access; write: TLB flush), cus.mu (CU occupancy, list of dispatches), leaf locks (IH ring, pools, mem.Space.mu). No
 // lock is held while a wave runs or while a goroutine waits for an event, but queue.mu while a packet is carried out.
 // Config.Interrupt and hooks are called with queue.mu held at most: they must not call back into the Device's queue functions.
 package silicon

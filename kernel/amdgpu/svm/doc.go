@@ -24,8 +24,8 @@
 // that must find them.
 //
 // Lock order, outermost first: svmLock, attrs.mu, mmap_lock, VM reservation, folio locks, gpusvm NotifierLock, workLock,
-// ttm, PTL. Device pages are freed in atomic context: what runs there takes spin locks only, those after workLock. attrs.mu is never held while gpusvm is called. The notifier runs under NotifierLock for writing and takes
-// workLock only.
+// ttm, PTL (kernel/sched has the table). Device pages are freed in atomic context: what runs there takes spin locks only, those after workLock.
+// attrs.mu is never held while gpusvm is called. The notifier runs under NotifierLock for writing, takes workLock, and stops queues.
 //
 // Behaviour: kernel-svm §8 (amdgpu_svm V7 with the XNACK-off restore series).
 package svm

@@ -262,7 +262,7 @@ func (s *SVM) Close() {
 		r.r.Put()
 	}
 	if s.evicted.Swap(0) != 0 {
-		s.cfg.Queues.Resume()
+		s.resume("exit")
 	}
 }
 

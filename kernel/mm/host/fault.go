@@ -152,10 +152,9 @@ func (s *Space) Fault(r *mm.FaultRequest) ([]mm.PFN, error) {
 
 // populate makes the system pages of [start, end) present, writable ones for write.
 func (s *Space) populate(start, end uint64, write bool) error {
-	const madvPopulateRead, madvPopulateWrite = 22, 23
-	advice := uintptr(madvPopulateRead)
+	advice := uintptr(unix.MADV_POPULATE_READ)
 	if write {
-		advice = madvPopulateWrite
+		advice = unix.MADV_POPULATE_WRITE
 	}
 	for a := start; a < end; {
 		// A run without entries.

@@ -290,7 +290,7 @@ func (g *migration) moveRun(i, j int) {
 
 // populate1 breaks copy-on-write on one page. The page's entry says that it migrates, but it is still there.
 func (s *Space) populate1(a uint64) error {
-	if _, _, e := unix.Syscall(unix.SYS_MADVISE, uintptr(a), mm.PageSize, 23); e != 0 {
+	if _, _, e := unix.Syscall(unix.SYS_MADVISE, uintptr(a), mm.PageSize, unix.MADV_POPULATE_WRITE); e != 0 {
 		return e
 	}
 	return nil
