@@ -171,7 +171,9 @@ func (k *copier) block(b *ir.Block) *ir.Block {
 	if len(b.Params) > 0 {
 		return nil
 	}
-	x := &ir.Block{PC: b.PC, Insts: b.Insts, Term: b.Term, Code: make([]ir.ID, 0, len(b.Code))}
+	y := *b
+	x := &y
+	x.Code = make([]ir.ID, 0, len(b.Code))
 	known := true
 	at := func(id ir.ID) ir.ID {
 		if id == ir.NoID {
