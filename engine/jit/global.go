@@ -242,23 +242,27 @@ func (x *access) begin() {
 // wave emits the ways that do the access for the whole wave; they go to done. What they leave over goes on at strips, if anything does.
 func (x *access) wave(strips, done x86.Label) (over bool) {
 	c, a := x.c, &x.c.a
-	some := a.NewLabel()
-	if c.canContiguous(x.v) {
+	some, rows := a.NewLabel(), x.canRows()
+	if whole := c.canContiguous(x.v); whole || rows {
 		if !x.all {
 			a.AluI(x86.CMP, c.lanes/8, x86.M(x86.R12, 0), -1)
 			a.Jcc(x86.NE, some)
 		}
-		apart, rows := a.NewLabel(), !x.store && x.w == 4 && x.windowed()
-		if rows { // where the second strip is not behind the first there is nothing to look at
-			x.fixed = 1
-			a.G(x86.MOV, 4, x86.RAX, x.at(x.offs[0]))
-			a.AluI(x86.ADD, 4, x86.R(x86.RAX), 16*x.w)
-			a.Alu(x86.CMP, 4, x86.RAX, x.at(x.offs[0]).Add(64))
-			a.Jcc(x86.NE, apart)
+		inRows := a.NewLabel()
+		apart := some
+		if x.w == 4 {
+			apart = inRows
 		}
-		x.whole(apart)
-		a.Jmp(done)
-		a.Bind(apart)
+		if rows {
+			x.lookRows(inRows)
+		}
+		if whole {
+			x.whole(apart)
+			a.Jmp(done)
+		} else {
+			a.Jmp(some)
+		}
+		a.Bind(inRows)
 		x.fixed = 0
 		if rows {
 			x.rows(strips, done)

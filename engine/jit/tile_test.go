@@ -21,7 +21,7 @@ func tileFunc(seed uint64) *ir.Func {
 	data := []ir.ID{g.get(0), g.get(1)}
 	address := func(size int) ir.ID {
 		row := []int{4, 4, 4, 5, 3, 6}[r.IntN(6)]
-		step := []int{0, 4, 8, 12, 16, 16, 256, 4096}[r.IntN(8)]
+		step := []int{0, 4, 4, 8, 12, 16, 16, 256, 4096}[r.IntN(9)]
 		up := []int{0, 0, 4, 16, 64, 256, 1024, size / 4}[r.IntN(8)]
 		x := one(ir.OpMul, ir.V32, one(ir.OpAnd, ir.V32, lane, k(1<<row-1)), k(step))
 		y := one(ir.OpMul, ir.V32, one(ir.OpLShr, ir.V32, lane, k(row)), k(up))
@@ -65,7 +65,7 @@ func tileFunc(seed uint64) *ir.Func {
 		case 1: // in columns too
 			g.add(ir.Value{Op: ir.OpStore, Width: 4, Space: ir.LDS, Imm: uint64(4 * r.IntN(64)), Args: []ir.ID{ir.NoID, address(ldsSize), exec, data[r.IntN(len(data))]}})
 		case 2, 3:
-			w := []int{1, 2, 4, 4, 4, 8, 16}[r.IntN(7)]
+			w := []int{1, 2, 4, 4, 4, 8, 8, 12, 16}[r.IntN(9)]
 			v := ir.Value{Op: ir.OpLoad, Type: ir.V32, Width: uint8(w), Space: ir.Global, Imm: uint64(4 * r.IntN(64))}
 			off := address(memSize)
 			switch r.IntN(3) {
