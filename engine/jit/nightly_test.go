@@ -36,6 +36,7 @@ var shapes = []shape{
 	{"ifs", 3, inOrder(divergeFunc)},
 	{"affine", 4, affineDiff},
 	{"strides", 3, func(t testing.TB, seed uint64) []string { _, _, diff := strideDiff(t, seed); return diff }},
+	{"faults", 2, func(t testing.TB, seed uint64) []string { diff, _ := faultDiff(t, seed); return diff }},
 	{"crew", 2, func(t testing.TB, seed uint64) []string { diff, _, _ := crewDiff(t, seed); return diff }},
 	{"crewtiles", 2, func(t testing.TB, seed uint64) []string {
 		diff, _, _ := crewDiffOf(t, seed, crewTileFunc(seed), nil)
