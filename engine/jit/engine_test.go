@@ -41,7 +41,7 @@ func diffEnginesWith(t testing.TB, seed uint64, f *ir.Func, nvgpr int, setUp fun
 	}
 	defer j.mem.Close()
 	j.quick = seed/2%4 == 3
-	j.lazy, j.allAtEnd = seed/8%2 == 1, true
+	j.lazy, j.allAtEnd, j.soft = seed/8%2 == 1, true, seed/128%4 == 3
 	pieces := int64(1)
 	if seed/32%2 == 1 { // the wave leaves often, and others go on with it
 		pieces = 12

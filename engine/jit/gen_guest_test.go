@@ -47,16 +47,17 @@ const (
 
 // Where things are in memory, and how much.
 const (
-	guestCode  = 0x7000_0000_0000
-	guestFunc  = 4 << 12 // from one function to the next
-	guestFuncs = 3
-	guestIn    = guestFuncs * guestFunc
-	guestOut   = guestIn + 16<<12
-	guestSize  = guestOut + 20<<12
-	guestItem  = 128               // bytes of output for each work-item: those of stores on the way, and those of the end
-	guestAdd   = guestOut + 19<<12 // what all work-items may add to
-	guestLDS   = 8 << 10
-	guestMost  = 9 * 64 // work-items of a dispatch
+	guestVA     = 0x7000_0000_0000
+	guestFunc   = 4 << 12 // from one function to the next
+	guestFuncs  = 3
+	guestIn     = guestFuncs * guestFunc
+	guestOut    = guestIn + 16<<12
+	guestSize   = guestOut + 20<<12
+	guestItem   = 128               // bytes of output for each work-item: those of stores on the way, and those of the end
+	guestAdd    = guestOut + 19<<12 // what all work-items may add to
+	guestLDS    = 8 << 10
+	guestMost   = 9 * 64 // work-items of a dispatch
+	guestStream = 3900   // and of one of streams, which have sixteen bytes each
 )
 
 // guestKinds are the targets that programs are for.
@@ -136,9 +137,9 @@ func (g *guest) String() string {
 	return b.String()
 }
 
-// code writes the program's functions into memory, each so far into its pages that it may reach into the next one, and returns the
+// code writes the program's functions into memory, which is at va, each so far into its pages that it may reach into the next one, and returns the
 // addresses where they begin, relative to the memory.
-func (g *guest) code(memory []byte) (at [guestFuncs]uint64) {
+func (g *guest) code(va uint64, memory []byte) (at [guestFuncs]uint64) {
 	for i := range g.funcs {
 		at[i] = uint64(i*guestFunc + 4*(g.r.IntN(8)+g.r.IntN(2)*1000))
 	}
@@ -153,7 +154,8 @@ func (g *guest) code(memory []byte) (at [guestFuncs]uint64) {
 				}
 				text := l.text
 				for n, a := range at {
-					text = strings.ReplaceAll(text, fmt.Sprintf("FUNC%d", n), fmt.Sprintf("0x%x", a)) // the low half
+					text = strings.ReplaceAll(text, fmt.Sprintf("LOW%d", n), fmt.Sprintf("0x%x", uint32(va+a)))
+					text = strings.ReplaceAll(text, fmt.Sprintf("HIGH%d", n), fmt.Sprintf("0x%x", (va+a)>>32))
 				}
 				b, err := isa.Assemble(g.t, text)
 				if err != nil {

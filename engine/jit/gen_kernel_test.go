@@ -381,8 +381,8 @@ func (g *guest) call() {
 		g.do("s_setpc_b64 s[34:35]")
 		g.funcs = append(kernel, g.funcs[0])
 	}
-	g.do("s_mov_b32 s30, FUNC%d", n)
-	g.do("s_mov_b32 s31, %#x", guestCode>>32)
+	g.do("s_mov_b32 s30, LOW%d", n)
+	g.do("s_mov_b32 s31, HIGH%d", n)
 	g.do("s_swappc_b64 s[34:35], s[30:31]")
 }
 

@@ -96,8 +96,8 @@ const nightlyTurn = 256
 func nightlyAVX2(seed uint64) bool { return !wide || seed/nightlyTurn%4 == 3 }
 
 // TestNightly runs random programs of all shapes (or those that NIGHTLY_SHAPES names) on both engines for NIGHTLY_CPU seconds of CPU time (a Go
-// duration such as 12h, or seconds), from seed NIGHTLY_SEED on (default: the day, so that each night has its own). A difference is told with its
-// seed: TestNightlySeed looks at it.
+// duration such as 12h, or seconds), from seed NIGHTLY_SEED on (default: the day, so that each night has its own), or until there are NIGHTLY_DIFFERENCES
+// (20). A difference is told with its seed: TestNightlySeed looks at it.
 func TestNightly(t *testing.T) {
 	budget := os.Getenv("NIGHTLY_CPU")
 	if budget == "" {
@@ -126,8 +126,12 @@ func TestNightly(t *testing.T) {
 	for _, s := range shapes {
 		counts[s.name] = new(atomic.Uint64)
 	}
+	most, err := strconv.ParseUint(os.Getenv("NIGHTLY_DIFFERENCES"), 0, 64)
+	if err != nil {
+		most = 20
+	}
 	begin, told := cpuUsed(), time.Now()
-	going := func() bool { return cpuUsed()-begin < limit && bad.Load() < 20 }
+	going := func() bool { return cpuUsed()-begin < limit && bad.Load() < most }
 	for at := first; going(); at += nightlyTurn {
 		hostAVX2 = nightlyAVX2(at)
 		var next atomic.Uint64
