@@ -99,7 +99,7 @@ func (c *compiler) innermost(at int) (from, to int, ok bool) {
 	for _, b := range c.f.Blocks[at:] {
 		t := &b.Term
 		for _, h := range [2]int{t.Then, t.Else} {
-			if t.Kind == ir.TermExit || t.Kind == ir.TermJump && h != t.Then || h > at {
+			if t.Kind == ir.TermExit || t.Kind == ir.TermJump && h != t.Then || h > at || c.copies.guest[h] > c.copies.guest[b.Index] {
 				continue
 			}
 			if !ok || b.Index-h < to-from {
@@ -134,6 +134,11 @@ func (c *compiler) enterLoops() {
 			if b.PC == t.Next {
 				next = append(next, i)
 			}
+		}
+	}
+	for _, n := range next { // the look at EXEC may lead there
+		if at := c.copies.of[n]; at >= 0 {
+			next = append(next, at)
 		}
 	}
 	for i := range c.spots {
