@@ -13,172 +13,198 @@ import (
 //export hsa_agent_get_info
 func hsa_agent_get_info(agent uint64, attr int32, p uintptr) int32 {
 	a := agents.get(agent)
-	if a == nil {
+	switch {
+	case a == nil:
 		return int32(hsa.StatusInvalidAgent)
-	}
-	if p == 0 {
+	case p == 0:
 		return badArg
+	case attr < infoImage1DMaxElements:
+		return agentInfo(a, attr, p)
+	case attr < infoChipID:
+		return agentInfoImage(a, attr, p)
+	case attr < infoASICFamilyID:
+		return agentInfoAMD(a, attr, p)
+	case a.IsGPU():
+		return agentInfo6(a, attr, p)
 	}
-	prop := func(name string) uint32 { return uint32(a.Node.Props[name]) }
+	return badArg
+}
+
+// onGPU is v for a GPU, and 0 for a CPU, which runs no kernels.
+func onGPU(a *hsa.Agent, v uint32) uint32 {
+	if a.IsGPU() {
+		return v
+	}
+	return 0
+}
+
+// agentInfo answers for the attributes of the HSA standard.
+func agentInfo(a *hsa.Agent, attr int32, p uintptr) int32 {
 	gpu := a.IsGPU()
-	onGPU := func(v uint32) uint32 {
-		if gpu {
-			return v
-		}
-		return 0
-	}
 	switch attr {
-	case 0:
+	case infoName:
 		return putText(p, a.Name, 64)
-	case 1:
+	case infoVendorName:
 		if gpu {
 			return putText(p, "AMD", 64)
 		}
 		return putText(p, "CPU", 64)
-	case 2: // kernel dispatch
-		return put(p, onGPU(1))
-	case 3: // large
+	case infoFeature: // kernel dispatch
+		return put(p, onGPU(a, 1))
+	case infoMachineModel: // large
 		return put(p, uint32(1))
-	case 4: // base profile; a CPU has the full one
-		return put(p, uint32(1)-onGPU(1))
-	case 5: // rounds to nearest
+	case infoProfile: // base profile; a CPU has the full one
+		return put(p, uint32(1)-onGPU(a, 1))
+	case infoDefaultFloatRoundingMode: // rounds to nearest
 		return put(p, uint32(2))
-	case 23:
-		return put(p, onGPU(2))
-	case 24:
+	case infoBaseProfileDefaultFloatRoundingModes:
+		return put(p, onGPU(a, 2))
+	case infoFastF16Operation:
 		return put(p, gpu)
-	case 6:
-		return put(p, onGPU(a.WavefrontSize))
-	case 7:
-		n := uint16(onGPU(a.MaxWorkgroupSize))
+	case infoWavefrontSize:
+		return put(p, onGPU(a, a.WavefrontSize))
+	case infoWorkgroupMaxDim:
+		n := uint16(onGPU(a, a.MaxWorkgroupSize))
 		return put(p, [3]uint16{n, n, n})
-	case 8:
-		return put(p, onGPU(a.MaxWorkgroupSize))
-	case 9:
-		n := onGPU(1<<32 - 1)
+	case infoWorkgroupMaxSize:
+		return put(p, onGPU(a, a.MaxWorkgroupSize))
+	case infoGridMaxDim:
+		n := onGPU(a, 1<<32-1)
 		return put(p, [3]uint32{n, n, n})
-	case 10:
-		return put(p, onGPU(1<<32-1))
-	case 11:
-		return put(p, onGPU(32))
-	case 12:
-		return put(p, onGPU(128))
-	case 13:
-		return put(p, onGPU(hsa.MinQueueSize))
-	case 14:
-		return put(p, onGPU(hsa.MaxQueueSize))
-	case 15:
+	case infoGridMaxSize:
+		return put(p, onGPU(a, 1<<32-1))
+	case infoFBarrierMaxSize:
+		return put(p, onGPU(a, 32))
+	case infoQueuesMax:
+		return put(p, onGPU(a, 128))
+	case infoQueueMinSize:
+		return put(p, onGPU(a, hsa.MinQueueSize))
+	case infoQueueMaxSize:
+		return put(p, onGPU(a, hsa.MaxQueueSize))
+	case infoQueueType:
 		return put(p, uint32(0))
-	case 16:
+	case infoNode:
 		return put(p, uint32(a.Node.ID))
-	case 17:
-		return put(p, onGPU(1))
-	case 18:
+	case infoDevice:
+		return put(p, onGPU(a, 1))
+	case infoCacheSize:
 		return put(p, cacheSizes(a))
-	case 19:
+	case infoISA:
 		if !gpu {
 			return put(p, uint64(0))
 		}
 		return put(p, isas.of(a.ISA()))
-	case 20:
+	case infoExtensions:
 		b := [128]byte{}
 		if gpu {
 			b[extensionImages/8] |= 1 << (extensionImages % 8) // see hsa_system_extension_supported
 		}
 		return put(p, b)
-	case 21, 22:
+	case infoVersionMajor, infoVersionMinor:
 		return put(p, uint16(1))
-	case 0xa000:
+	}
+	return badArg
+}
+
+// agentInfoAMD answers for AMD's own.
+func agentInfoAMD(a *hsa.Agent, attr int32, p uintptr) int32 {
+	gpu := a.IsGPU()
+	prop := func(name string) uint32 { return uint32(a.Node.Props[name]) }
+	switch attr {
+	case infoChipID:
 		return put(p, prop("device_id"))
-	case 0xa001:
+	case infoCachelineSize:
 		return put(p, uint32(64))
-	case 0xa002:
+	case infoComputeUnitCount:
 		return put(p, a.ComputeUnits)
-	case 0xa003:
+	case infoMaxClockFrequency:
 		if gpu {
 			return put(p, prop("max_engine_clk_fcompute"))
 		}
 		return put(p, prop("max_engine_clk_ccompute"))
-	case 0xa004:
+	case infoDriverNodeID:
 		return put(p, uint32(a.Node.ID))
-	case 0xa005:
+	case infoMaxAddressWatchPoints:
 		if c := prop("capability"); c&kfd.CapWatchPoints != 0 {
 			return put(p, uint32(1)<<(c>>kfd.CapWatchPointsShift&15))
 		}
 		return put(p, uint32(1))
-	case 0xa006:
+	case infoBDFID:
 		return put(p, a.BDF())
-	case 0xa007, 0xa008:
+	case infoMemoryWidth, infoMemoryMaxFrequency:
 		var w, c uint32
 		for _, b := range a.Node.Banks {
 			w, c = max(w, uint32(b.Width)), max(c, uint32(b.MemClkMax))
 		}
-		if attr == 0xa007 {
+		if attr == infoMemoryWidth {
 			return put(p, w)
 		}
 		return put(p, c)
-	case 0xa009:
+	case infoProductName:
 		n := a.Market
 		if n == "" {
 			n = a.Name
 		}
 		return putText(p, n, 64)
-	case 0xa00a:
-		return put(p, onGPU(a.MaxWavesPerCU))
-	case 0xa00b:
+	case infoMaxWavesPerCU:
+		return put(p, onGPU(a, a.MaxWavesPerCU))
+	case infoNumSIMDsPerCU:
 		return put(p, prop("simd_per_cu"))
-	case 0xa00c:
+	case infoNumShaderEngines:
 		return put(p, prop("array_count")/max(prop("simd_arrays_per_engine"), 1))
-	case 0xa00d:
+	case infoNumShaderArraysPerSE:
 		return put(p, prop("simd_arrays_per_engine"))
-	case 0xa00e: // HDP flush registers: none, the CPU's writes are seen at once
+	case infoHDPFlush: // HDP flush registers: none, the CPU's writes are seen at once
 		return put(p, [2]uint64{})
-	case 0xa00f:
+	case infoDomain:
 		return put(p, prop("domain"))
-	case 0xa010: // cooperative queues: need global wave sync
+	case infoCooperativeQueues: // cooperative queues: need global wave sync
 		return put(p, gpu && prop("num_gws") != 0)
-	case 0xa011:
+	case infoUUID:
 		return putText(p, a.UUID(), 21)
-	case 0xa012:
+	case infoASICRevision:
 		return put(p, prop("capability")>>kfd.CapASICRevisionShift&15)
-	case 0xa013:
+	case infoSVMDirectHostAccess:
 		return put(p, false)
-	case 0xa014:
+	case infoCooperativeComputeUnitCount:
 		return put(p, a.ComputeUnits)
-	case 0xa015:
+	case infoMemoryAvail:
 		n, err := a.Runtime().Thunk().Available(a.Node.ID)
 		if err != nil {
 			return badArg
 		}
 		return put(p, n)
-	case 0xa016:
+	case infoTimestampFrequency:
 		return put(p, a.CounterHz())
-	// What the chip's image addressing allows. HIP asks before it allocates pitched memory, also for chips without texture units.
-	case 0x3000:
-		return put(p, onGPU(16384))
-	case 0x3001:
-		return put(p, [2]uint32{onGPU(16384), onGPU(8192)})
-	case 0x3002:
-		return put(p, onGPU(1<<32-1))
-	case 0x3003, 0x3005:
-		return put(p, [2]uint32{onGPU(16384), onGPU(16384)})
-	case 0x3004, 0x3006:
-		return put(p, [3]uint32{onGPU(16384), onGPU(16384), onGPU(8192)})
-	case 0x3007:
-		return put(p, [3]uint32{onGPU(16384), onGPU(16384), onGPU(8192)})
-	case 0x3008:
-		return put(p, onGPU(8192))
-	case 0x3009:
-		return put(p, onGPU(128))
-	case 0x300a:
-		return put(p, onGPU(64))
-	case 0x300b:
-		return put(p, onGPU(16))
-	case 0x300c:
-		return put(p, onGPU(256))
 	}
-	if gpu {
-		return agentInfo6(a, attr, p)
+	return badArg
+}
+
+// agentInfoImage tells what the chip's image addressing allows. HIP asks before it allocates pitched memory, also for chips without texture units.
+func agentInfoImage(a *hsa.Agent, attr int32, p uintptr) int32 {
+	switch attr {
+	case infoImage1DMaxElements:
+		return put(p, onGPU(a, 16384))
+	case infoImage1DAMaxElements:
+		return put(p, [2]uint32{onGPU(a, 16384), onGPU(a, 8192)})
+	case infoImage1DBMaxElements:
+		return put(p, onGPU(a, 1<<32-1))
+	case infoImage2DMaxElements, infoImage2DDepthMaxElements:
+		return put(p, [2]uint32{onGPU(a, 16384), onGPU(a, 16384)})
+	case infoImage2DAMaxElements, infoImage2DADepthMaxElements:
+		return put(p, [3]uint32{onGPU(a, 16384), onGPU(a, 16384), onGPU(a, 8192)})
+	case infoImage3DMaxElements:
+		return put(p, [3]uint32{onGPU(a, 16384), onGPU(a, 16384), onGPU(a, 8192)})
+	case infoImageArrayMaxLayers:
+		return put(p, onGPU(a, 8192))
+	case infoMaxImageRDHandles:
+		return put(p, onGPU(a, 128))
+	case infoMaxImageRORWHandles:
+		return put(p, onGPU(a, 64))
+	case infoMaxSamplerHandlers:
+		return put(p, onGPU(a, 16))
+	case infoImageLinearRowPitchAlignment:
+		return put(p, onGPU(a, 256))
 	}
 	return badArg
 }

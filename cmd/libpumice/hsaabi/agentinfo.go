@@ -13,35 +13,35 @@ type clockCounters struct{ gpu, cpu, system, frequency uint64 }
 func agentInfo6(a *hsa.Agent, attr int32, p uintptr) int32 {
 	prop := func(name string) uint32 { return uint32(a.Node.Props[name]) }
 	switch attr {
-	case 0xa107:
+	case infoASICFamilyID:
 		return put(p, prop("family_id"))
-	case 0xa108: // of the packet processor
+	case infoUcodeVersion: // of the packet processor
 		return put(p, prop("fw_version")&1023)
-	case 0xa109:
+	case infoSDMAUcodeVersion:
 		return put(p, prop("sdma_fw_version")&1023)
-	case 0xa10a:
+	case infoNumSDMAEng:
 		return put(p, prop("num_sdma_engines"))
-	case 0xa10b:
+	case infoNumSDMAXGMIEng:
 		return put(p, prop("num_sdma_xgmi_engines"))
-	case 0xa110: // IOMMU: none, or version 2
+	case infoIOMMUSupport: // IOMMU: none, or version 2
 		return put(p, prop("capability")&kfd.CapATSPresent>>1)
-	case 0xa111:
+	case infoNumXCC:
 		return put(p, max(prop("num_xcc"), 1))
-	case 0xa112: // the driver's id
+	case infoDriverUID: // the driver's id
 		return put(p, uint32(a.Node.GPUID))
-	case 0xa113: // the nearest CPU
+	case infoNearestCPU: // the nearest CPU
 		return put(p, agents.of(a.Runtime().CPU()))
-	case 0xa114: // bit 0: an APU
+	case infoMemoryProperties: // bit 0: an APU
 		b := [8]byte{}
 		if prop("cpu_cores_count") > 0 {
 			b[0] = 1
 		}
 		return put(p, b)
-	case 0xa115: // extensions of AQL: ROCr knows none either
+	case infoAQLExtensions: // extensions of AQL: ROCr knows none either
 		return put(p, [8]byte{})
-	case 0xa116, 0xa117: // limits of scratch, which hsa_amd_agent_set_async_scratch_limit would set
+	case infoScratchLimitMax, infoScratchLimitCurrent: // limits of scratch, which hsa_amd_agent_set_async_scratch_limit would set
 		return put(p, uint64(0))
-	case 0xa118:
+	case infoClockCounters:
 		c, err := a.Runtime().Thunk().ClockCounters(a.Node.ID)
 		if err != nil {
 			return code(err)
