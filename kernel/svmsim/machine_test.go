@@ -140,6 +140,36 @@ func TestNoByteIsLostKFD(t *testing.T) {
 	}
 }
 
+// anyMachine is a machine by seed, also such as no other test has.
+func anyMachine(seed uint64) (cfg svmsim.Config, steps int, fail uint64) {
+	r := rand.New(rand.NewPCG(seed, 2))
+	cfg = small(svmsim.Config{Engine: svmsim.Engine(r.IntN(2)), GPUs: 1 + r.IntN(3), XNACK: r.IntN(2) == 0, SameHive: r.IntN(2) == 0,
+		Policy: svm.EvictFence, VRAM: []uint64{8, 16, 64}[r.IntN(3)] * mm.PageSize})
+	if cfg.Engine == svmsim.DRM && r.IntN(2) == 0 {
+		cfg.Policy = svm.EvictSync
+	}
+	return cfg, []int{50, 120}[r.IntN(2)], []uint64{0, 0, 300}[r.IntN(3)]
+}
+
+// TestAnyMachine runs programs on machines of all sorts; in some, one use in 300 of what can fail does so.
+func TestAnyMachine(t *testing.T) {
+	first := firstSeed()
+	for seed := first; seed < first+uint64(max(ops(t, 4000)/(4*85), 1)); seed++ {
+		cfg, steps, fail := anyMachine(seed)
+		what := fmt.Sprintf("%+v, %d steps, fail %d", cfg, steps, fail)
+		f := sched.Explore(seed, 1, sched.SimConfig{MaxSteps: 8_000_000}, func(w sched.World) {
+			cfg := cfg
+			if fail > 0 {
+				cfg.Fail = func(svmsim.FailPoint) bool { return w.Rand64()%fail == 0 }
+			}
+			everything(cfg, steps)(w)
+		})
+		if f != nil {
+			t.Fatalf("%s: %v", what, f)
+		}
+	}
+}
+
 // found are programs that once failed: what the nightly runs, which begin anywhere, have met.
 var found = []struct {
 	seed  uint64
