@@ -19,7 +19,8 @@ type Sched interface {
 
 // Parker puts one task to sleep. Unpark may come first: then the next Park returns at once.
 type Parker interface {
-	// Park sleeps until Unpark or until d has passed (negative: no limit); it reports whether Unpark was the reason.
+	// Park sleeps until Unpark or until d has passed (negative: no limit); it reports whether Unpark was the reason. With a limit it may
+	// end early.
 	Park(d time.Duration) bool
 	// Unpark wakes the sleeper, or lets the next Park pass. Several calls before a Park count as one.
 	Unpark()

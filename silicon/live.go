@@ -47,6 +47,7 @@ func (p *liveParker) Park(d time.Duration) bool {
 	}
 }
 
+// parkShort may end early: by a signal, or a wake-up that was meant for the Park before. Who looks again and again does not mind.
 func (p *liveParker) parkShort(d time.Duration) bool {
 	p.word.Store(0)
 	p.short.Store(true)
