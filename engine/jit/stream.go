@@ -163,7 +163,7 @@ func (s *stream) begin(decs []bool) {
 	s.level, s.consts, s.items = map[ir.ID]uint8{}, map[constant]ir.ID{}, map[uint64]*sval{}
 	s.lists = [3][]ir.ID{}
 	s.p = planner{c: c, turn: 1}
-	c.code, c.zero = c.code[:0], ir.NoID
+	c.code, c.zero, c.gets = c.code[:0], ir.NoID, c.gets[:0]
 	c.vals = c.vals[:c.n]
 	for i := range c.vals {
 		c.vals[i] = value{}

@@ -190,7 +190,7 @@ func (c *compiler) emitStream(s *stream, group int) {
 	c.code = append(c.code, code...)
 	c.segs = append(c.segs, segment{segVector, s.vecs})
 	c.comps, c.slab = c.comps[:0], c.slab[:0]
-	c.frame = c.frameStart()
+	c.frame, c.scaled = c.frameStart(), 0
 	c.free, c.freeG = c.free[:0], c.freeG[:0]
 	c.layout()
 	area := c.frameArea(streamSize)
