@@ -159,13 +159,14 @@ func (c *compiler) storeColumns(ops []ir.ID, general x86.Label) {
 		if c.strips == 2 {
 			a.E(x86.VPUNPCKLDQ, L, 4, 0, x86.V(1), noMod) // lanes 0 1, 4 5, 8 9, 12 13
 			a.E(x86.VPUNPCKHDQ, L, 5, 0, x86.V(1), noMod) // lanes 2 3, …
-			for i := range int32(2) {
-				a.E(x86.VMOVDQU32S, L, 4+uint8(i), 0, x86.M(rFrame, tmpData+64*i), noMod)
-			}
-			for l := range 16 {
-				m := at(l, v.Imm)
-				a.G(x86.MOV, 8, x86.RAX, x86.M(rFrame, tmpData+int32(64*(l>>1&1)+16*(l>>2)+8*(l&1))))
-				a.GS(x86.MOVS, 8, m, x86.RAX)
+			for l := 0; l < 16; l += 2 {
+				z := uint8(4 + l>>1&1)
+				if l >= 4 {
+					a.EI(x86.VEXTRACTI32X4, L, z, 0, x86.V(x86.Vec(z+2)), uint8(l>>2), noMod)
+					z += 2
+				}
+				a.E(x86.VMOVQS, x86.L128, z, 0, at(l, v.Imm), noMod)
+				a.X(x86.VMOVHPSS, x86.L128, z, 0, at(l+1, v.Imm))
 			}
 			continue
 		}

@@ -64,7 +64,9 @@ func vectorSample(r *rand.Rand, i *Inst, ev bool) sample {
 	case fGR, fRVG:
 		l = L128
 	case fMR, fRM:
-		if tup == tM256 {
+		if tup == tS8 && form == fMR {
+			l = L128
+		} else if tup == tM256 {
 			l = L512
 		} else if ev && tup == tM128 && form == fMR || ev && i == VBROADCASTI32X4 {
 			l = max(l, L256)

@@ -19,6 +19,7 @@ var (
 	VMOVUPSS   = vi("vmovups", pNP|m0F|both|fMR|tFVM, 0x11)
 	VMOVAPS    = vi("vmovaps", pNP|m0F|both|fRM|tFVM, 0x28)
 	VMOVAPSS   = vi("vmovaps", pNP|m0F|both|fMR|tFVM, 0x29)
+	VMOVHPSS   = vi("vmovhps", pNP|m0F|vex|fMR|tS8, 0x17)
 	VMOVNTDQ   = vi("vmovntdq", p66|m0F|both|fMR|tFVM, 0xe7)
 	VMOVDQU    = vi("vmovdqu", pF3|m0F|vex|fRM|tFVM, 0x6f)
 	VMOVDQUS   = vi("vmovdqu", pF3|m0F|vex|fMR|tFVM, 0x7f)
