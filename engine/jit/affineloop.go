@@ -141,6 +141,7 @@ func (c *compiler) enterLoops() {
 			next = append(next, at)
 		}
 	}
+	c.forgetKinds(next)
 	for i := range c.spots {
 		s := &c.spots[i]
 		in := func(b int) bool { return s.from <= b && b <= s.to }

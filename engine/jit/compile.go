@@ -34,6 +34,7 @@ type Program struct {
 	tiled    int            // versions of regions for how their loads lie
 	scaled   []scaledFMA    // what retScaled asks for
 	barriers int            // where waves of a crew change
+	kinds    bool           // its code keeps bits of crewKinds (ldskind.go)
 	affines  []int32        // areas of the runs of affine addresses (affine.go)
 	*Stream                 // of a stream
 	// slots tells where each value lives that a helper operation reads or writes.
@@ -146,16 +147,18 @@ type compiler struct {
 
 	routines []routine // that the function's accesses share
 
-	spots    []affineSpot
-	copies   fullCopies
-	frame    int32   // bytes used
-	scaled   int32   // of the block, see scaledArea; or 0
-	frameMax int32   //
-	free     []int32 // free 64·strips-byte slots
-	freeG    []int32 // free 8-byte slots
-	expire   [][]int32
-	homes    [vgprs][]int32 // components read from the home of a VGPR
-	homed    []uint64       // VGPRs that have any
+	spots     []affineSpot
+	kindLoops []kindLoop
+	kinds     int // bits that are taken
+	copies    fullCopies
+	frame     int32   // bytes used
+	scaled    int32   // of the block, see scaledArea; or 0
+	frameMax  int32   //
+	free      []int32 // free 64·strips-byte slots
+	freeG     []int32 // free 8-byte slots
+	expire    [][]int32
+	homes     [vgprs][]int32 // components read from the home of a VGPR
+	homed     []uint64       // VGPRs that have any
 
 	// room for one use after the other
 	lastUse      []int64
@@ -322,6 +325,7 @@ func (c *compiler) begin(f *ir.Func, copies fullCopies) {
 	c.tails, c.routines = c.tails[:0], c.routines[:0]
 	c.frameMax = c.frameStart()
 	c.affineSpots()
+	c.findKindLoops()
 	if c.m.Lazy {
 		c.findLiveness()
 	}

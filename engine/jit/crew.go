@@ -26,6 +26,7 @@ const (
 	crewSize          // waves of the crew
 	crewIndex         // the wave's number in it
 	crewProg          // Program.ID of the wave's code, for a sampler
+	crewKinds         // what is known of addresses (ldskind.go)
 )
 
 // maxCrew is the most waves of a crew.

@@ -70,7 +70,7 @@ func (k *Worker) RunCrew(ws []wave.Wave, down bool) (i int, exit ir.Exit, arrive
 		w.TLB = tlb
 		w.Spare[crewNext], w.Spare[crewBack] = uint64(uintptr(next.Base)), uint64(uintptr(back.Base))
 		w.Spare[crewTop] = uint64(uintptr(ws[len(ws)-1].Base))
-		w.Spare[crewTurn], w.Spare[crewSize] = 0, uint64(len(ws))
+		w.Spare[crewTurn], w.Spare[crewSize], w.Spare[crewKinds] = 0, uint64(len(ws)), 0
 		w.Spare[crewIndex], w.Spare[crewProg] = uint64(n), uint64(ip.ID)
 		k.crewStart[n] = w.Fuel
 		left[n] = w.Fuel - min(w.Fuel, slice)

@@ -60,10 +60,26 @@ func (c *compiler) ldsStores(ops []ir.ID) {
 		whole = true
 	}
 	if whole {
-		c.storeRows(ops, columns, general)
+		bit := c.kindBits(2, c.vals[first.Args[1]].comps[0])
+		inRows, inColumns := a.NewLabel(), a.NewLabel()
+		if bit >= 0 {
+			c.known(bit, inRows)
+			c.known(bit+1, inColumns)
+			c.lookRows(ops, columns, general)
+			c.learn(bit)
+		} else {
+			c.lookRows(ops, columns, general)
+		}
+		a.Bind(inRows)
+		c.storeRows(ops)
 		a.Jmp(done)
 		a.Bind(columns)
-		c.storeColumns(ops, general)
+		c.lookColumns(general)
+		if bit >= 0 {
+			c.learn(bit + 1)
+		}
+		a.Bind(inColumns)
+		c.storeColumns(ops)
 		a.Jmp(done)
 	}
 	a.Bind(general)
@@ -74,8 +90,8 @@ func (c *compiler) ldsStores(ops []ir.ID) {
 	a.Bind(done)
 }
 
-// storeRows does it if each strip's addresses follow one another, else goes on at columns or general. The addresses are in z0 and up then.
-func (c *compiler) storeRows(ops []ir.ID, columns, general x86.Label) {
+// lookRows goes on if each strip's addresses follow one another, else at columns or general. The addresses are in z0 and up then.
+func (c *compiler) lookRows(ops []ir.ID, columns, general x86.Label) {
 	a := &c.a
 	const L = x86.L512
 	const most, row = 4, 5
@@ -113,9 +129,16 @@ func (c *compiler) storeRows(ops []ir.ID, columns, general x86.Label) {
 			a.Jcc(x86.AE, general)
 		}
 	}
+}
+
+// storeRows stores where each strip's addresses follow one another.
+func (c *compiler) storeRows(ops []ir.ID) {
+	a := &c.a
+	const L = x86.L512
+	addr := c.vals[c.v(ops[0]).Args[1]].comps[0]
 	at := [4]x86.Reg{x86.R8, x86.R9, x86.R12, x86.R13}
 	for q := range c.strips {
-		a.E(x86.VMOVDS, x86.L128, uint8(q), 0, x86.R(at[q]), noMod)
+		a.G(x86.MOV, 4, at[q], c.at(addr, q))
 	}
 	for _, id := range ops {
 		v := c.v(id)
@@ -127,9 +150,9 @@ func (c *compiler) storeRows(ops []ir.ID, columns, general x86.Label) {
 	}
 }
 
-// storeColumns does it, with addresses in z0 and up that are in range, if each strip's are the first one's and four bytes on for each strip, and each
+// lookColumns goes on if the addresses in z0 and up, which are in range, are in each strip the first one's and four bytes on for each strip, and each
 // lane's piece of all strips' dwords lies above that of the lane before.
-func (c *compiler) storeColumns(ops []ir.ID, general x86.Label) {
+func (c *compiler) lookColumns(general x86.Label) {
 	a := &c.a
 	const L = x86.L512
 	const next = 5
@@ -143,11 +166,17 @@ func (c *compiler) storeColumns(ops []ir.ID, general x86.Label) {
 	}
 	a.X(x86.KORTESTW, x86.L128, 1, 0, x86.KR(1))
 	a.Jcc(x86.AE, general)
-	a.E(x86.VMOVDQU32S, L, 0, 0, x86.M(rFrame, tmpAddr), noMod)
+}
+
+// storeColumns stores where a lane's pieces of all strips are one.
+func (c *compiler) storeColumns(ops []ir.ID) {
+	a := &c.a
+	const L = x86.L512
+	addrs := c.at(c.vals[c.v(ops[0]).Args[1]].comps[0], 0)
 	regs := [4]x86.Reg{x86.R8, x86.R9, x86.R12, x86.R13}
 	at := func(lane int, imm uint64) x86.RM {
 		r := regs[lane&3]
-		a.G(x86.MOV, 4, r, x86.M(rFrame, tmpAddr+4*int32(lane)))
+		a.G(x86.MOV, 4, r, addrs.Add(4*int32(lane)))
 		return x86.MX(x86.RDX, r, 1, int32(imm))
 	}
 	for _, id := range ops {

@@ -108,18 +108,36 @@ func (c *compiler) tileVersions(ops []ir.ID, full ir.ID, done x86.Label) {
 		versions = [][2]tileKind{{tileOne, other(&ts[1])}, {other(&ts[0]), tileOne}}
 	}
 	regs := [2][2]x86.Reg{{x86.R8, x86.R9}, {x86.R12, x86.R13}}
+	usual := a.NewLabel()
+	labels := []x86.Label{a.NewLabel(), a.NewLabel()}
+	var addrs []int32
+	for i := range ts {
+		addrs = append(addrs, ts[i].comp)
+	}
+	bit := c.kindBits(len(versions), addrs...)
+	if bit >= 0 {
+		for n := range versions {
+			c.known(bit+n, labels[n])
+		}
+	}
 	for i := range ts {
 		c.tileLook(&ts[i], regs[i])
 	}
-	usual := a.NewLabel()
-	labels := []x86.Label{a.NewLabel(), a.NewLabel()}
 	for n, kinds := range versions {
 		a.MovI(x86.RAX, 0xffff)
 		for i := range ts {
 			a.Alu(x86.AND, 4, x86.RAX, x86.R(regs[i][b2i(kinds[i] != tileOne)]))
 		}
 		a.AluI(x86.CMP, 4, x86.R(x86.RAX), 0xffff)
-		a.Jcc(x86.E, labels[n])
+		if bit < 0 {
+			a.Jcc(x86.E, labels[n])
+			continue
+		}
+		other := a.NewLabel()
+		a.Jcc(x86.NE, other)
+		c.learn(bit + n)
+		a.Jmp(labels[n])
+		a.Bind(other)
 	}
 	a.Jmp(usual)
 	for n, kinds := range versions {

@@ -79,7 +79,7 @@ func (k *Worker) link(w *wave.Wave, x *recent) {
 	if b := ip.better.Load(); b != nil {
 		ip = b
 	}
-	if l == noLinks || len(ip.affines) > 0 || x.version != l.of.version || ip.Serial == 0 || ip.soft.Load() != nil || !w.Holds(ip.regs) || ip.MXCSR != rt.MXCSRDefault {
+	if l == noLinks || len(ip.affines) > 0 || ip.kinds || x.version != l.of.version || ip.Serial == 0 || ip.soft.Load() != nil || !w.Holds(ip.regs) || ip.MXCSR != rt.MXCSRDefault {
 		return
 	}
 	e := &l.table[linkBucket(x.pc)]

@@ -274,6 +274,7 @@ func (m *machine) run(w *wave.Wave, p *installed, b int) (*wave.Wave, ir.Exit) {
 		*(*uint64)(unsafe.Add(frame, frameShared)) = aperture(w.Space.SharedBase)
 		*(*uint64)(unsafe.Add(frame, framePrivate)) = aperture(w.Space.PrivateBase)
 	}
+	w.Spare[crewKinds] = 0
 	for _, at := range p.affines { // nothing is known of the registers as they are now
 		clear(m.affine[at : at+affineKept])
 	}
