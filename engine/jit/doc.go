@@ -68,7 +68,7 @@
 // Kernels that work on tiles read columns at one address for sixteen lanes, and rows at addresses that all strips have. A region with many such loads
 // has versions for that (ldstile.go), chosen by one look at the addresses; its loads are memory operands of what uses them. Rows that must be taken apart are so
 // once for all strips, and for the waves of a work-group that come there before the LDS is written again. Stores of dwords are the whole
-// wave's, in rows, in columns, or scattered (ldscolumn.go).
+// wave's, in rows, in columns, or scattered (ldscolumn.go). In a loop that does not write the addresses they are looked at once (ldskind.go).
 //
 // # Streams
 //

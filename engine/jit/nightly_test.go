@@ -42,6 +42,8 @@ var shapes = []shape{
 		diff, _, _ := crewDiffOf(t, seed, crewTileFunc(seed), nil)
 		return diff
 	}},
+	{"kinds", 2, kindDiff},
+	{"crewkinds", 2, kindCrewDiff},
 	{"guests", 12, func(t testing.TB, seed uint64) []string { diff, _ := guestDiff(t, seed); return diff }},
 	{"streams", 2, func(t testing.TB, seed uint64) []string {
 		r := &recorder{TB: t}
