@@ -47,9 +47,7 @@ func TestGoAPI(t *testing.T) {
 		t.Fatal(err)
 	}
 	to, _ := s.Record()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	defer cancel()
-	if err := to.Wait(ctx); err != nil {
+	if err := to.Wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if to.Since(from) <= 0 {

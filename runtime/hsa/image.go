@@ -257,9 +257,9 @@ func (f *imageFormat) combined(gen int) uint32 {
 	return f.l.first10 + uint32(index(f.l.numbers10, f.number))
 }
 
-// imageGen is the generation of the agent's descriptors, and whether those of two dimensions hold a pitch; 0 when the agent has no
-// texture units.
-func (a *Agent) imageGen() (gen int, pitched bool) {
+// ImageGeneration is the generation of the agent's image descriptors, 9 to 12, and whether those of two dimensions hold a pitch; 0 without texture
+// units.
+func (a *Agent) ImageGeneration() (gen int, pitched bool) {
 	if !a.IsGPU() {
 		return 0, false
 	}
@@ -277,13 +277,9 @@ func (a *Agent) imageGen() (gen int, pitched bool) {
 	return major, major >= 11 || major == 10 && minor >= 3
 }
 
-// ImageGeneration is the generation of the agent's image descriptors, 9 to 12, and whether those of two dimensions hold a pitch; 0 without texture
-// units.
-func (a *Agent) ImageGeneration() (gen int, pitched bool) { return a.imageGen() }
-
 // HasImages reports whether the agent has texture units.
 func (a *Agent) HasImages() bool {
-	g, _ := a.imageGen()
+	g, _ := a.ImageGeneration()
 	return g != 0
 }
 
@@ -300,7 +296,7 @@ func (a *Agent) ImageSupported(d *ImageDesc) (read, write bool) {
 // pitch.
 func (a *Agent) LayoutImage(d *ImageDesc, rowPitch, slicePitch uint64) (ImageLayout, error) {
 	var l ImageLayout
-	gen, pitched := a.imageGen()
+	gen, pitched := a.ImageGeneration()
 	if gen == 0 {
 		return l, fail("ext_image_create", StatusInvalidAgent, "%s has no texture units", a.Name)
 	}
@@ -352,7 +348,7 @@ var imageShapes = [...]uint32{Image1D: 8, Image2D: 9, Image3D: 10, Image1DArray:
 
 // DescribeImage fills an image object: the descriptor of an image at data, and what kernels ask of it.
 func (a *Agent) DescribeImage(d *ImageDesc, l *ImageLayout, data uint64, out *[ImageWords]uint32) error {
-	gen, pitched := a.imageGen()
+	gen, pitched := a.ImageGeneration()
 	f, ok := formatOf(d)
 	if gen == 0 || !ok {
 		return fail("ext_image_create", StatusImageFormatUnsupported, "channel order %d, type %d, geometry %d", d.Order, d.Type, d.Geometry)
@@ -439,7 +435,7 @@ type SamplerDesc struct {
 
 // DescribeSampler fills a sampler object.
 func (a *Agent) DescribeSampler(d SamplerDesc, out *[SamplerWords]uint32) error {
-	gen, _ := a.imageGen()
+	gen, _ := a.ImageGeneration()
 	if gen == 0 {
 		return fail("ext_sampler_create", StatusInvalidAgent, "%s has no texture units", a.Name)
 	}
