@@ -174,9 +174,15 @@ func (c *compiler) vectorOp(id ir.ID, v *ir.Value, u int) {
 		if v.Op == ir.OpMulS64 {
 			inst, mul = x86.VPMOVSXDQ, x86.VPMULDQ
 		}
+		// The product takes the low half of each qword, so what all lanes share need not be extended.
+		half := func(id ir.ID, i int) x86.Vec {
+			if k := r.compOf(id, 0); k >= 0 && c.comps[k].kind == compZ {
+				return c.half(id, i, u, inst)
+			}
+			return r.zin(id, 0, u, 4)
+		}
 		for i := range 2 {
-			x := c.half(v.Args[0], i, u, inst)
-			y := c.half(v.Args[1], i, u, inst)
+			x, y := half(v.Args[0], i), half(v.Args[1], i)
 			d := r.dstEarly(id, i, u)
 			a.E(mul, L, uint8(d), uint8(x), x86.V(y), noMod)
 		}
