@@ -109,8 +109,8 @@ var benches = []bench{
 		clear(cb)
 		return func() { g.launch("stridehisto", [2]int{16, 1}, [2]int{256, 1}, args(a, c, uint64(n), 16)) }
 	}},
-	{"stridesum", 4 << 24, "GB/s", func(g *gpu) func() {
-		const n = 1 << 24
+	{"stridesum", 12 << 24, "GB/s", func(g *gpu) func() {
+		const n = 3 << 24
 		a, ab := g.alloc(4 * n)
 		c, _ := g.alloc(4 * 256 * 64)
 		fillFloats(ab, 1)

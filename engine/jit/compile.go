@@ -29,6 +29,7 @@ type Program struct {
 	Serial   uint32         // what its code says it is when it returns to Go
 	regs     wave.Registers // that it uses
 	loops    int            // blocks that run strip after strip
+	yields   int            // loops in which waves of a crew give way to each other (strideyield.go)
 	strides  int            // blocks that have a form for equal steps from lane to lane (stride.go)
 	windows  int            // accesses that have one
 	tiled    int            // versions of regions for how their loads lie

@@ -11,7 +11,7 @@ import (
 
 // Waves of a work-group in one call (engine.CrewRunner). Their state blocks form a list. A wave that comes to s_barrier in compiled code
 // leaves a mark, the number of the barrier's turn, and the address of the code behind it, and the code goes on with the next wave of
-// the list. When the last one has arrived a new turn begins, with the list's last wave (package silicon says why) and backward. But where the order cannot
+// the list that has not come there. When the last one has arrived a new turn begins, with the list's last wave (package silicon says why) and backward. But where the order cannot
 // show (phase.go) the one that arrived last goes on itself, and the others in the order that is the other way round: the waves' registers are more than
 // the first cache holds, and so the latest are the first to be used again, which gives an SGEMM a tenth. All run one Program, so they share the frame: nothing
 // in it outlives a block. A wave that leaves for another reason, or whose fuel is out, ends the call, so none can keep the others from running.
@@ -59,12 +59,7 @@ func (c *compiler) crewBarrier(t *ir.Term) {
 	a.Jcc(x86.E, alone)
 	a.TestI(4, x86.M(rState, offS+4*isa.SRegSTATUS), statusHalt)
 	a.Jcc(x86.NE, alone)
-	a.LeaL(x86.RAX, resume, 0)
-	a.GS(x86.MOVS, 8, x86.M(rState, offSpare(crewResume)), x86.RAX)
-	if c.m.Sample {
-		a.G(x86.MOV, 4, x86.RAX, x86.M(rFrame, frameFunc))
-		a.GS(x86.MOVS, 4, x86.M(rState, offSpare(crewProg)), x86.RAX)
-	}
+	c.crewResumeAt(resume)
 	ordered := ordered(c.f, at)
 	if ordered {
 		a.MovMI(4, x86.M(rFrame, frameOrder), 1)
@@ -73,6 +68,7 @@ func (c *compiler) crewBarrier(t *ir.Term) {
 	a.Jcc(x86.E, last)
 	a.G(x86.MOV, 8, x86.RAX, x86.M(rFrame, frameTurn))
 	a.GS(x86.MOVS, 8, x86.M(rState, offSpare(crewTurn)), x86.RAX)
+	c.crewOther(nil)
 	c.crewSwitch(x86.R(x86.RDX))
 	a.Bind(last)
 	a.G(x86.MOV, 8, x86.RAX, x86.M(rState, offSpare(crewSize)))
@@ -90,6 +86,36 @@ func (c *compiler) crewBarrier(t *ir.Term) {
 	a.MovMI(4, x86.M(rFrame, frameWay), crewDown)
 	c.crewSwitch(x86.M(rState, offSpare(crewTop)))
 	a.Bind(alone)
+}
+
+// crewResumeAt notes where the wave goes on when it has its turn again.
+func (c *compiler) crewResumeAt(at x86.Label) {
+	a := &c.a
+	a.LeaL(x86.RAX, at, 0)
+	a.GS(x86.MOVS, 8, x86.M(rState, offSpare(crewResume)), x86.RAX)
+	if c.m.Sample {
+		a.G(x86.MOV, 4, x86.RAX, x86.M(rFrame, frameFunc))
+		a.GS(x86.MOVS, 4, x86.M(rState, offSpare(crewProg)), x86.RAX)
+	}
+}
+
+// crewOther makes RDX, which is the next wave, the next that is not at the barrier; waves that give way in a loop (strideyield.go) may be behind those
+// that are. When that is the wave itself it goes to none, if there is such a place.
+func (c *compiler) crewOther(none *x86.Label) {
+	a := &c.a
+	again, there := a.NewLabel(), a.NewLabel()
+	a.G(x86.MOV, 4, x86.RCX, x86.M(rFrame, frameWay))
+	a.G(x86.MOV, 8, x86.RAX, x86.M(rFrame, frameTurn))
+	a.Bind(again)
+	if none != nil {
+		a.Alu(x86.CMP, 8, x86.RDX, x86.R(rState))
+		a.Jcc(x86.E, *none)
+	}
+	a.Alu(x86.CMP, 8, x86.RAX, x86.M(x86.RDX, offSpare(crewTurn)))
+	a.Jcc(x86.NE, there)
+	a.G(x86.MOV, 8, x86.RDX, x86.MX(x86.RDX, x86.RCX, 1, offSpare(crewNext)))
+	a.Jmp(again)
+	a.Bind(there)
 }
 
 // crewSwitch emits the change to the wave whose state block is at to.

@@ -313,6 +313,11 @@ func (s *stream) carryAdd(v *ir.Value) *sval {
 	}
 	r := &sval{kind: kLazy, carry: &[3]*sval{x, y, in}}
 	r.lazy = func() *sval {
+		if s.stride != nil && in != nil && in.carry != nil {
+			if z := s.noCarry(in.carry, x, y); z != nil {
+				return z
+			}
+		}
 		a, b := s.zext(x), s.zext(y)
 		if a == nil || b == nil {
 			refuse("a carry of vectors")

@@ -237,6 +237,13 @@ func (s *stream) input(n uint64, wide bool) *sval {
 	step, ok := st.steps[k]
 	if !ok && st.changes(k) {
 		step = 1
+		for _, v := range st.inputs { // half of another one
+			if v.wide && v.n == n {
+				step = v.x.step
+			} else if v.wide && v.n+1 == n {
+				step = 0
+			}
+		}
 	}
 	t := ir.S32
 	if wide {
@@ -271,6 +278,31 @@ func (s *stream) vget(id ir.ID, n uint64) *sval {
 	}
 	st.vgets[n] = x
 	return x
+}
+
+// noCarry takes the carry of a sum of two 64-bit numbers for none: of high halves x and y, with the carry low of the low ones. Nil where
+// they are no halves of numbers.
+func (s *stream) noCarry(low *[3]*sval, x, y *sval) *sval {
+	if low[2] != nil {
+		return nil
+	}
+	x0, y0 := low[0], low[1]
+	if !halves(x0, x) && (halves(x0, y) || halves(y0, x)) {
+		x, y = y, x
+	}
+	a, b := s.pair(x0, x), s.pair(y0, y)
+	if a == nil || b == nil || !a.wide || !b.wide || a.step < 0 || b.step < 0 {
+		return nil
+	}
+	z := s.add64(a, b)
+	for _, v := range [...]*sval{a, b, z} { // no lane wraps
+		if v.step != 0 {
+			s.must(s.cmp(ir.UGE, s.end(v), v.id))
+		}
+	}
+	s.must(s.cmp(ir.UGE, z.id, a.id))
+	s.must(s.cmp(ir.UGE, s.end(z), s.end(a)))
+	return &sval{kind: kAll, wide: s.c.lanes == 64}
 }
 
 // isVector begins anew with the input that x is as a vector, if it does not change.

@@ -10,8 +10,9 @@ import (
 
 // The frame of a form: whether a turn has been done, then what goes on from turn to turn.
 const (
-	strideDone = 0
-	strideVars = 8 // the first offset that is a value's
+	strideDone      = 0
+	strideLeftTurns = 4 // until the wave gives way to another one
+	strideVars      = 8 // the first offset that is a value's
 )
 
 // maxStrideRest is how often a block's form is not tried, at most, after it has led to nothing: each time twice as often, from once on.
@@ -119,6 +120,7 @@ func (c *compiler) strideCode(s *stream) {
 	a.Jmp(usual)
 	a.Bind(try)
 	a.MovMI(4, x86.M(rFrame, st.frame+strideDone), 0)
+	a.MovMI(4, x86.M(rFrame, st.frame+strideLeftTurns), strideTurn)
 	c.strideInputs(s, none)
 	for i := range c.segs {
 		c.seg = int32(i)
@@ -140,7 +142,14 @@ func (c *compiler) strideCode(s *stream) {
 	a.MovMI(4, x86.M(rFrame, st.frame+strideDone), 1)
 	c.spend(st.b.Insts)
 	a.AluI(x86.CMP, 8, x86.M(rState, offFuel), 0)
-	a.Jcc(x86.GE, top)
+	if c.orderless() {
+		spent := a.NewLabel()
+		a.Jcc(x86.L, spent)
+		c.strideYield(st, top)
+		a.Bind(spent)
+	} else {
+		a.Jcc(x86.GE, top)
+	}
 	c.strideLeave(st)
 	c.setPC(st.b.PC)
 	c.ret(retFuel)
@@ -245,8 +254,7 @@ func (c *compiler) strideOp(s *stream, id ir.ID, bail x86.Label) {
 		p := c.newSpan(int(v.PC>>2), x.n, x.write) // the Range that the usual form fills
 		c.rangeHost(&p, immediate(x.n), bail)
 		if !x.write && x.step != 0 {
-			y := access{c: c}
-			y.prefetch(x.n)
+			c.strideAhead(x.n, st)
 		}
 		c.gout(id, 0, x86.R8)
 	case ir.OpAtomic:

@@ -208,7 +208,10 @@ extern "C" __global__ void stridehisto(const unsigned char *in, unsigned *out, s
 extern "C" __global__ void stridesum(const float *in, float *out, size_t n, unsigned groups) {
     float sum = 0;
     for (size_t i = size_t(blockIdx.x) * 256 + threadIdx.x; i < n; i += size_t(groups) * 256) sum += in[i];
-    out[blockIdx.x * 256 + threadIdx.x] = sum;
+    __shared__ float sums[256];
+    sums[threadIdx.x] = sum;
+    __syncthreads();
+    out[blockIdx.x * 256 + threadIdx.x] = sums[threadIdx.x ^ 1];
 }
 
 extern "C" __global__ void strideaxpy(const float *x, float *y, float a, int n, unsigned groups) {
