@@ -180,9 +180,9 @@ const (
 	ExitTrap               // s_trap: Imm is the trap id; PC is that of the s_trap
 	ExitHalt               // s_sethalt 1
 	ExitMode               // MODE or other keyed state changed: look up code for Next again
-	ExitIllegal            // reserved or unimplemented encoding at PC; Aux says what
+	ExitIllegal            // reserved or unimplemented encoding at PC; Msg says what
 	ExitIndirect           // s_setpc, s_swappc, s_rfe, s_cbranch_i: the new PC is in Cond (S64)
-	ExitFetch              // control runs out of the lifted region: continue at Next
+	ExitFetch              // control runs out of the lifted region, or of the memory that was there: look up code for Next
 	ExitFuel               // runs only: fuel ran out on a back-edge
 	ExitFault              // runs only: memory fault
 	ExitMsg                // s_sendmsg with an effect on scheduling (DEALLOC_VGPRS is not one)

@@ -12,21 +12,7 @@ func (e *emitter) fold(val *ir.Value, ids []ir.ID) (ir.ID, bool) {
 	case ir.OpConst:
 		return ir.NoID, false
 	case ir.OpLo, ir.OpHi:
-		a := e.v(ids[0])
-		n := 0
-		if val.Op == ir.OpHi {
-			n = 1
-		}
-		switch {
-		case a.Op == ir.OpPair:
-			return a.Args[n], true
-		case a.Op == ir.OpConst:
-			return e.c32(uint32(a.Imm >> (32 * n))), true
-		case a.Op == ir.OpZext64 && n == 1:
-			return e.c32(0), true
-		case (a.Op == ir.OpZext64 || a.Op == ir.OpSext64) && n == 0:
-			return a.Args[0], true
-		}
+		return e.foldHalf(val, ids)
 	case ir.OpPair:
 		a, b := e.v(ids[0]), e.v(ids[1])
 		if a.Op == ir.OpConst && b.Op == ir.OpConst {
@@ -92,24 +78,7 @@ func (e *emitter) fold(val *ir.Value, ids []ir.ID) (ir.ID, bool) {
 			return ids[0], true
 		}
 	case ir.OpZext:
-		a := e.v(ids[0])
-		if a.Op == ir.OpZext && a.Imm <= val.Imm || a.Op == ir.OpMToV || a.Op == ir.OpBToS {
-			return ids[0], true
-		}
-		if a.Op == ir.OpLShr && !is64(a.Type) {
-			if s, ok := e.constant(a.Args[1]); ok && s&31 >= 32-val.Imm {
-				return ids[0], true
-			}
-		}
-		if a.Op == ir.OpLoad && a.Type == ir.V32 && !a.Sign && uint64(a.Width)*8 <= val.Imm {
-			return ids[0], true
-		}
-		if floatHalf(a) && val.Imm >= 16 {
-			return ids[0], true
-		}
-		if a.Op == ir.OpConst {
-			return e.c(val.Type, a.Imm&(1<<val.Imm-1)), true
-		}
+		return e.foldZext(val, ids)
 	case ir.OpSext:
 		if a := e.v(ids[0]); a.Op == ir.OpConst {
 			s := 64 - val.Imm
@@ -125,6 +94,49 @@ func (e *emitter) fold(val *ir.Value, ids []ir.ID) (ir.ID, bool) {
 		}
 	default:
 		return e.foldInt(val, ids)
+	}
+	return ir.NoID, false
+}
+
+// foldHalf is fold for a half of a 64-bit value.
+func (e *emitter) foldHalf(val *ir.Value, ids []ir.ID) (ir.ID, bool) {
+	a := e.v(ids[0])
+	n := 0
+	if val.Op == ir.OpHi {
+		n = 1
+	}
+	switch {
+	case a.Op == ir.OpPair:
+		return a.Args[n], true
+	case a.Op == ir.OpConst:
+		return e.c32(uint32(a.Imm >> (32 * n))), true
+	case a.Op == ir.OpZext64 && n == 1:
+		return e.c32(0), true
+	case (a.Op == ir.OpZext64 || a.Op == ir.OpSext64) && n == 0:
+		return a.Args[0], true
+	}
+	return ir.NoID, false
+}
+
+// foldZext is fold for a zero-extension of what is extended already, or is a constant.
+func (e *emitter) foldZext(val *ir.Value, ids []ir.ID) (ir.ID, bool) {
+	a := e.v(ids[0])
+	if a.Op == ir.OpZext && a.Imm <= val.Imm || a.Op == ir.OpMToV || a.Op == ir.OpBToS {
+		return ids[0], true
+	}
+	if a.Op == ir.OpLShr && !is64(a.Type) {
+		if s, ok := e.constant(a.Args[1]); ok && s&31 >= 32-val.Imm {
+			return ids[0], true
+		}
+	}
+	if a.Op == ir.OpLoad && a.Type == ir.V32 && !a.Sign && uint64(a.Width)*8 <= val.Imm {
+		return ids[0], true
+	}
+	if floatHalf(a) && val.Imm >= 16 {
+		return ids[0], true
+	}
+	if a.Op == ir.OpConst {
+		return e.c(val.Type, a.Imm&(1<<val.Imm-1)), true
 	}
 	return ir.NoID, false
 }

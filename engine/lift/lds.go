@@ -2,6 +2,7 @@ package lift
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/pumice-gpu/pumice/engine/ir"
 	"github.com/pumice-gpu/pumice/engine/isa"
@@ -118,14 +119,9 @@ func addLDSRules(r map[string]rule) {
 		if p := c.vgprOperand("data1"); p != nil {
 			data2 = c.gather(c.regs(p, 0, t.dwords()))
 		}
-		switch k.op {
-		case ir.AtomicCmpSwap:
-			// ds_cmpst takes (compare, new); gfx11's ds_cmpstore takes (new, compare).
-			if len(args) > 2 && args[2] == "cmpfirst" || len(args) > 3 && args[3] == "cmpfirst" {
-				data, data2 = data2, data
-			}
-		case ir.AtomicMskOr:
-			// data is the mask of bits to clear, data2 the bits to set.
+		// ds_cmpst takes (compare, new); gfx11's ds_cmpstore takes (new, compare).
+		if k.op == ir.AtomicCmpSwap && slices.Contains(args[2:], "cmpfirst") {
+			data, data2 = data2, data
 		}
 		ret := len(args) > 2 && args[2] == "rtn"
 		return c.atomic1(c.ldsAddress(c.ldsOffset()), k.op, k.kind, t, data, data2, ret, c.dataOperand(true))
@@ -134,98 +130,105 @@ func addLDSRules(r map[string]rule) {
 	r["ds_condxchg"] = condxchgRule
 	r["bvh_stack"] = bvhStackRule
 	r["lds_direct"] = ldsDirectRule
-	r["ds_swap2"] = func(c *ictx, args []string) error {
-		t, o, p, d := memTypes[args[0]], c.dataOperand(false), c.vgprOperand("data1"), c.dataOperand(true)
-		if o == nil || p == nil || d == nil {
-			return errOperand
-		}
-		k0, k1 := c.two(t.bytes, args)
-		n := t.dwords()
-		swap := func(off uint32, o *isa.Operand) []ir.ID {
-			at := c.gdsBound(c.ldsAddress(off), t.bytes)
-			v := ir.Value{Op: ir.OpAtomic, Atomic: ir.AtomicSwap, Space: at.space, Width: uint8(t.bytes), Order: ir.OrderReturn, Type: ir.V32,
-				Imm: uint64(uint32(at.imm))}
-			if n == 2 {
-				v.Type = ir.V64
-			}
-			return c.dwords(c.raw(v, ir.NoID, at.off, at.mask, c.gather(c.regs(o, 0, n))))
-		}
-		old0, old1 := swap(k0, o), swap(k1, p)
-		c.setRegs(d, 0, old0)
-		c.setRegs(d, n, old1)
-		return nil
-	}
-	r["ds_permute"] = func(c *ictx, args []string) error {
-		o, d, addr := c.dataOperand(false), c.dataOperand(true), c.vgprOperand("addr", "vaddr")
-		if o == nil || d == nil || addr == nil {
-			return errOperand
-		}
-		i := c.op2(ir.OpAdd, c.reg(addr, 0, false), c.c32(c.ldsOffset()))
-		i = c.op2(ir.OpLShr, i, c.c32(2))
-		if c.gen >= isa.GFX10 && c.lanes == 64 {
-			// Two halves of 32 lanes that do not see each other.
-			i = c.op2(ir.OpOr, c.op2(ir.OpAnd, i, c.c32(31)), c.opx(ir.OpAnd, ir.V32, c.opx(ir.OpLaneID, ir.V32), c.c32(32)))
-		}
-		op := ir.OpPermute
-		if args[0] == "pull" {
-			op = ir.OpBPermute
-		}
-		c.setRegs(d, 0, []ir.ID{c.opx(op, ir.V32, c.reg(o, 0, false), i, c.exec())})
-		return nil
-	}
+	r["ds_swap2"] = swap2Rule
+	r["ds_permute"] = permuteRule
 	r["ds_swizzle"] = swizzleRule
-	r["ds_addtid"] = func(c *ictx, args []string) error {
-		// LDS at M0 + offset + lane*4.
-		off := c.opx(ir.OpShl, ir.V32, c.opx(ir.OpLaneID, ir.V32), c.c32(2))
-		off = c.opx(ir.OpAdd, ir.V32, off, c.opx(ir.OpAnd, ir.S32, c.sget(isa.SRegM0), c.c32(0xffff)))
-		a := address{space: ir.LDS, base: ir.NoID, off: off, imm: int32(c.ldsOffset()), mask: c.mask}
-		if args[0] == "load" {
-			o := c.dataOperand(true)
-			if o == nil {
-				return errOperand
-			}
-			c.setRegs(o, 0, c.load(a, 4, false))
-			return nil
-		}
-		o := c.dataOperand(false)
+	r["ds_addtid"] = addtidRule
+	r["ds_append"] = appendRule
+}
+
+// swap2Rule is ds_wrxchg2*: two exchanges.
+func swap2Rule(c *ictx, args []string) error {
+	t, o, p, d := memTypes[args[0]], c.dataOperand(false), c.vgprOperand("data1"), c.dataOperand(true)
+	if o == nil || p == nil || d == nil {
+		return errOperand
+	}
+	k0, k1 := c.two(t.bytes, args)
+	n := t.dwords()
+	swap := func(off uint32, o *isa.Operand) []ir.ID {
+		at := c.gdsBound(c.ldsAddress(off), t.bytes)
+		v := ir.Value{Op: ir.OpAtomic, Atomic: ir.AtomicSwap, Space: at.space, Width: uint8(t.bytes), Order: ir.OrderReturn,
+			Type: typeOf(true, n == 2), Imm: uint64(uint32(at.imm))}
+		return c.dwords(c.raw(v, ir.NoID, at.off, at.mask, c.gather(c.regs(o, 0, n))))
+	}
+	old0, old1 := swap(k0, o), swap(k1, p)
+	c.setRegs(d, 0, old0)
+	c.setRegs(d, n, old1)
+	return nil
+}
+
+// permuteRule is ds_permute_b32 and ds_bpermute_b32: each lane sends to, or takes from, the lane that its address names.
+func permuteRule(c *ictx, args []string) error {
+	o, d, addr := c.dataOperand(false), c.dataOperand(true), c.vgprOperand("addr", "vaddr")
+	if o == nil || d == nil || addr == nil {
+		return errOperand
+	}
+	i := c.op2(ir.OpAdd, c.reg(addr, 0, false), c.c32(c.ldsOffset()))
+	i = c.op2(ir.OpLShr, i, c.c32(2))
+	if c.gen >= isa.GFX10 && c.lanes == 64 {
+		// Two halves of 32 lanes that do not see each other.
+		i = c.op2(ir.OpOr, c.op2(ir.OpAnd, i, c.c32(31)), c.opx(ir.OpAnd, ir.V32, c.opx(ir.OpLaneID, ir.V32), c.c32(32)))
+	}
+	op := ir.OpPermute
+	if args[0] == "pull" {
+		op = ir.OpBPermute
+	}
+	c.setRegs(d, 0, []ir.ID{c.opx(op, ir.V32, c.reg(o, 0, false), i, c.exec())})
+	return nil
+}
+
+// addtidRule is ds_{read,write}_addtid_b32: LDS at M0 + offset + lane*4.
+func addtidRule(c *ictx, args []string) error {
+	off := c.opx(ir.OpShl, ir.V32, c.opx(ir.OpLaneID, ir.V32), c.c32(2))
+	off = c.opx(ir.OpAdd, ir.V32, off, c.opx(ir.OpAnd, ir.S32, c.sget(isa.SRegM0), c.c32(0xffff)))
+	a := address{space: ir.LDS, base: ir.NoID, off: off, imm: int32(c.ldsOffset()), mask: c.mask}
+	if args[0] == "load" {
+		o := c.dataOperand(true)
 		if o == nil {
 			return errOperand
 		}
-		c.store1(a, 4, c.regs(o, 0, 1))
+		c.setRegs(o, 0, c.load(a, 4, false))
 		return nil
 	}
-	// The manuals call the base of LDS "M0.base"; LLVM puts a pointer into M0 as it is, so it is M0[15:0] here.
-	//
-	//fidelity: approximate isa-ds-append: ds_append and ds_consume on LDS address M0[15:0] + offset, where the RDNA 4 manual has the offset only
-	r["ds_append"] = func(c *ictx, args []string) error {
-		// One atomic for the wave: add or subtract the number of active lanes; all get the old value.
-		d := c.dataOperand(true)
-		if d == nil {
-			return errOperand
-		}
-		op := ir.AtomicAdd
-		if args[0] == "consume" {
-			op = ir.AtomicSub
-		}
-		exec := c.exec()
-		n := c.op2(ir.OpPopcnt, c.opx(ir.OpMToS, c.maskScalar(), exec))
-		if is64(c.typ(n)) {
-			n = c.opx(ir.OpLo, ir.S32, n)
-		}
-		at := address{space: ir.LDS, base: ir.NoID, off: ir.NoID, imm: int32(c.ldsOffset())}
-		if c.in.GDS {
-			at.space = ir.GDS
-		} else {
-			at.off = c.perLane(c.opx(ir.OpAnd, ir.S32, c.sget(isa.SRegM0), c.c32(0xffff)))
-		}
-		one := c.firstLane(exec) // does it, if there is any
-		at.mask = one
-		at = c.gdsBound(at, 4)
-		old := c.raw(ir.Value{Op: ir.OpAtomic, Type: ir.V32, Atomic: op, Space: at.space, Width: 4, Order: ir.OrderReturn,
-			Imm: uint64(uint32(at.imm))}, ir.NoID, at.off, at.mask, c.perLane(n))
-		c.setRegs(d, 0, []ir.ID{c.opx(ir.OpReadFirst, ir.S32, old, exec)})
-		return nil
+	o := c.dataOperand(false)
+	if o == nil {
+		return errOperand
 	}
+	c.store1(a, 4, c.regs(o, 0, 1))
+	return nil
+}
+
+// appendRule is ds_append and ds_consume: one atomic for the wave adds or subtracts the number of active lanes, and all get the old value.
+// The manuals call the base of LDS "M0.base"; LLVM puts a pointer into M0 as it is, so it is M0[15:0] here.
+//
+// fidelity: approximate isa-ds-append: ds_append and ds_consume on LDS address M0[15:0] + offset, where the RDNA 4 manual has the offset only
+func appendRule(c *ictx, args []string) error {
+	d := c.dataOperand(true)
+	if d == nil {
+		return errOperand
+	}
+	op := ir.AtomicAdd
+	if args[0] == "consume" {
+		op = ir.AtomicSub
+	}
+	exec := c.exec()
+	n := c.op2(ir.OpPopcnt, c.opx(ir.OpMToS, c.maskScalar(), exec))
+	if is64(c.typ(n)) {
+		n = c.opx(ir.OpLo, ir.S32, n)
+	}
+	at := address{space: ir.LDS, base: ir.NoID, off: ir.NoID, imm: int32(c.ldsOffset())}
+	if c.in.GDS {
+		at.space = ir.GDS
+	} else {
+		at.off = c.perLane(c.opx(ir.OpAnd, ir.S32, c.sget(isa.SRegM0), c.c32(0xffff)))
+	}
+	one := c.firstLane(exec) // does it, if there is any
+	at.mask = one
+	at = c.gdsBound(at, 4)
+	old := c.raw(ir.Value{Op: ir.OpAtomic, Type: ir.V32, Atomic: op, Space: at.space, Width: 4, Order: ir.OrderReturn,
+		Imm: uint64(uint32(at.imm))}, ir.NoID, at.off, at.mask, c.perLane(n))
+	c.setRegs(d, 0, []ir.ID{c.opx(ir.OpReadFirst, ir.S32, old, exec)})
+	return nil
 }
 
 // src2Rule is ds_*_src2_*: the second operand is in LDS too, some dwords before or behind the first one. The distance is the upper

@@ -165,10 +165,7 @@ func matrixRule(c *ictx, _ []string) error {
 func (c *ictx) matrixOp(m *ir.Matrix, n int, a, b, acc ir.ID) error {
 	x := c.raw(ir.Value{Op: ir.OpMFMA, Type: ir.T, N: uint8(n), Kind: m.C, From: m.A, FP: c.fp(m.C), Aux: m}, a, b, acc)
 	all := c.c(ir.M, ^uint64(0))
-	r := int(c.dst[0].Reg)
-	if c.dst[0].Kind == isa.OperandAcc {
-		r += accBase
-	}
+	r := vectorReg(&c.dst[0])
 	for i := range n {
 		c.out = append(c.out, write{kind: writeV, reg: r + i, x: c.opi(ir.OpElem, ir.V32, uint64(i), x), mask: all})
 	}

@@ -243,17 +243,13 @@ func (c *ictx) regs(o *isa.Operand, k, n int) []ir.ID {
 
 // setRegs queues writes of dwords to consecutive registers of o.
 func (c *ictx) setRegs(o *isa.Operand, k int, d []ir.ID) {
-	r := int(o.Reg) + k
-	if o.Kind == isa.OperandAcc {
-		r += accBase
-	}
+	r := vectorReg(o) + k
 	for i, x := range d {
 		c.writeV(r+i, x)
 	}
 }
 
-// pieces is how an access of n bytes is made: whole, or dword by dword where each dword has its own address (scratch
-// and swizzled buffers interleave lanes dword by dword; buffers check bounds for each).
+// dataOperand is the vector register operand that a load fills (dst) or a store takes its data from, nil when there is none.
 func (c *ictx) dataOperand(dst bool) *isa.Operand {
 	if dst {
 		if len(c.dst) > 0 && (c.dst[0].Kind == isa.OperandVGPR || c.dst[0].Kind == isa.OperandAcc) {
@@ -277,22 +273,15 @@ func (c *ictx) loaded(o *isa.Operand, t memType, d []ir.ID) {
 		c.setRegs(o, 0, d)
 		return
 	}
-	r := int(o.Reg)
-	if o.Kind == isa.OperandAcc {
-		r += accBase
-	}
-	x := d[0]
+	r, x := vectorReg(o), d[0]
 	if t.sign {
 		x = c.extend(x, 16, false)
 	}
-	keep := c.t.D16Preserves
 	switch {
-	case t.high && keep:
-		x = c.op2(ir.OpOr, c.op2(ir.OpAnd, c.vget(r), c.c32(0xffff)), c.op2(ir.OpShl, x, c.c32(16)))
+	case c.t.D16Preserves:
+		x = c.halfOf(r, x, t.high)
 	case t.high:
 		x = c.op2(ir.OpShl, x, c.c32(16))
-	case keep:
-		x = c.op2(ir.OpOr, c.op2(ir.OpAnd, c.vget(r), c.c32(0xffff0000)), x)
 	}
 	c.writeV(r, x)
 }
@@ -407,10 +396,9 @@ func (c *ictx) toLDS(shift uint32, d []ir.ID) {
 	c.raw(ir.Value{Op: ir.OpStore, Space: ir.LDS, Width: uint8(4 * len(d)), Imm: uint64(uint32(c.in.Offset))}, ir.NoID, off, c.exec(), c.gather(d))
 }
 
-// bufferWide is a buffer access of more than a dword. An unswizzled buffer is accessed whole; a swizzled one dword by
-// dword, since its dwords lie apart. Which it is, is known only from the descriptor when the code runs.
+// bufferWide is a buffer access of n bytes, more than a dword, into dst or else of data. It goes dword by dword: each counts alone for the bounds, and in a swizzled
+// buffer, which the descriptor tells only when the code runs, they lie apart.
 func (c *ictx) bufferWide(a address, n int, dst *isa.Operand, data []ir.ID) error {
-	// Dword by dword is right for both and is what bounds checking asks for: each dword in range counts alone.
 	nd := n / 4
 	out := make([]ir.ID, nd)
 	for i := range nd {

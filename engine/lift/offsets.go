@@ -1,8 +1,6 @@
 package lift
 
-import (
-	"slices"
-)
+import "slices"
 
 // offsets remembers things by the offset of an instruction. Code is dense in a few places, so they are kept by page.
 type offsets struct {

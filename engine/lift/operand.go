@@ -228,21 +228,24 @@ func namedDst(name string) isa.DataType {
 	return isa.TypeNone
 }
 
-// reg reads dword n of register operand o.
+// vectorReg is the number of the vector register that operand o names.
+func vectorReg(o *isa.Operand) int {
+	if o.Kind == isa.OperandAcc {
+		return accBase + int(o.Reg)
+	}
+	return int(o.Reg)
+}
+
+// reg reads dword n of operand o; of a vector register all lanes if full, else those of EXEC.
 func (c *ictx) reg(o *isa.Operand, n int, full bool) ir.ID {
 	switch o.Kind {
 	case isa.OperandSGPR:
 		return c.sget(int(o.Reg) + n)
-	case isa.OperandVGPR:
+	case isa.OperandVGPR, isa.OperandAcc:
 		if full {
-			return c.vgetFull(int(o.Reg) + n)
+			return c.vgetFull(vectorReg(o) + n)
 		}
-		return c.vget(int(o.Reg) + n)
-	case isa.OperandAcc:
-		if full {
-			return c.vgetFull(accBase + int(o.Reg) + n)
-		}
-		return c.vget(accBase + int(o.Reg) + n)
+		return c.vget(vectorReg(o) + n)
 	case isa.OperandConst, isa.OperandLiteral, isa.OperandImm:
 		return c.c32(uint32(o.Value >> (32 * n)))
 	case isa.OperandSpecial:

@@ -98,109 +98,120 @@ func (c *ictx) twoIndices(m0 ir.ID) (s, d ir.ID) {
 }
 
 func addRelativeRules(r map[string]rule) {
-	r["movrel"] = func(c *ictx, args []string) error {
-		s, d := c.in.Src[:c.in.NSrc], c.in.Dst[:c.in.NDst]
-		var dst *isa.Operand
-		switch { // the table may list a relative destination as a source
-		case len(d) > 0:
-			dst = &d[0]
-		case len(s) > 1:
-			dst, s = &s[0], s[1:]
-		}
-		if dst == nil || dst.Kind != isa.OperandVGPR || len(s) == 0 {
-			return errOperand
-		}
-		m0 := c.sget(isa.SRegM0)
-		si, di := m0, m0
-		if args[0] == "sd2" || args[0] == "swap" { // two indices in M0
-			si, di = c.twoIndices(m0)
-		}
-		x := ir.NoID
+	r["movrel"] = movrelRule
+	r["smovrel"] = smovrelRule
+	r["gpridx"] = gprIdxRule
+}
+
+// relativeOperands are a relative move's destination and sources; nil when there are not both.
+func (c *ictx) relativeOperands() (dst *isa.Operand, src []isa.Operand) {
+	s, d := c.in.Src[:c.in.NSrc], c.in.Dst[:c.in.NDst]
+	switch { // the table may list a relative destination as a source
+	case len(d) > 0:
+		dst = &d[0]
+	case len(s) > 1:
+		dst, s = &s[0], s[1:]
+	}
+	if len(s) == 0 {
+		return nil, nil
+	}
+	return dst, s
+}
+
+// movrelRule is v_movrel*_b32 and v_swaprel_b32.
+func movrelRule(c *ictx, args []string) error {
+	dst, s := c.relativeOperands()
+	if dst == nil || dst.Kind != isa.OperandVGPR {
+		return errOperand
+	}
+	m0 := c.sget(isa.SRegM0)
+	si, di := m0, m0
+	if args[0] == "sd2" || args[0] == "swap" { // two indices in M0
+		si, di = c.twoIndices(m0)
+	}
+	x := ir.NoID
+	switch {
+	case args[0] != "d" && s[0].Kind == isa.OperandVGPR:
+		x = c.vgetRel(int(s[0].Reg), si)
+	case args[0] != "d":
+		return errOperand
+	default:
+		x = c.reg(&s[0], 0, false)
+	}
+	switch args[0] {
+	case "s":
+		c.writeV(int(dst.Reg), x)
+	case "swap": // the sources' place last: it has the old destination should both be one register
+		y := c.vgetRel(int(dst.Reg), di)
+		c.vsetRel(int(dst.Reg), di, x)
+		c.vsetRel(int(s[0].Reg), si, y)
+	default:
+		c.vsetRel(int(dst.Reg), di, x)
+	}
+	return nil
+}
+
+// smovrelRule is s_movrel*.
+func smovrelRule(c *ictx, args []string) error {
+	n := 1
+	if args[1] == "b64" {
+		n = 2
+	}
+	dst, s := c.relativeOperands()
+	if dst == nil || dst.Kind != isa.OperandSGPR {
+		return errOperand
+	}
+	m0 := c.sget(isa.SRegM0)
+	si, di := m0, m0
+	if args[0] == "sd2" {
+		si, di = c.twoIndices(m0)
+	}
+	var x []ir.ID
+	for k := range n {
 		switch {
-		case args[0] != "d" && s[0].Kind == isa.OperandVGPR:
-			x = c.vgetRel(int(s[0].Reg), si)
-		case args[0] != "d":
-			return errOperand
+		case args[0] == "d":
+			x = append(x, c.reg(&s[0], k, false))
+		case s[0].Kind == isa.OperandSGPR:
+			x = append(x, c.sgetRel(int(s[0].Reg)+k, si))
 		default:
-			x = c.reg(&s[0], 0, false)
-		}
-		switch args[0] {
-		case "s":
-			c.writeV(int(dst.Reg), x)
-		case "swap": // the sources' place last: it has the old destination should both be one register
-			y := c.vgetRel(int(dst.Reg), di)
-			c.vsetRel(int(dst.Reg), di, x)
-			c.vsetRel(int(s[0].Reg), si, y)
-		default:
-			c.vsetRel(int(dst.Reg), di, x)
-		}
-		return nil
-	}
-	r["smovrel"] = func(c *ictx, args []string) error {
-		n := 1
-		if args[1] == "b64" {
-			n = 2
-		}
-		s, d := c.in.Src[:c.in.NSrc], c.in.Dst[:c.in.NDst]
-		var dst *isa.Operand
-		switch {
-		case len(d) > 0:
-			dst = &d[0]
-		case len(s) > 1:
-			dst, s = &s[0], s[1:]
-		}
-		if dst == nil || dst.Kind != isa.OperandSGPR || len(s) == 0 {
 			return errOperand
 		}
-		m0 := c.sget(isa.SRegM0)
-		si, di := m0, m0
-		if args[0] == "sd2" {
-			si, di = c.twoIndices(m0)
-		}
-		var x []ir.ID
-		for k := range n {
-			switch {
-			case args[0] == "d":
-				x = append(x, c.reg(&s[0], k, false))
-			case s[0].Kind == isa.OperandSGPR:
-				x = append(x, c.sgetRel(int(s[0].Reg)+k, si))
-			default:
-				return errOperand
-			}
-		}
-		if args[0] != "s" {
-			c.ssetRel(int(dst.Reg), di, x)
-			return nil
-		}
-		for k, v := range x {
-			c.out = append(c.out, write{kind: writeS, reg: int(dst.Reg) + k, x: v})
-		}
+	}
+	if args[0] != "s" {
+		c.ssetRel(int(dst.Reg), di, x)
 		return nil
 	}
-	// s_set_gpr_idx_*: M0[7:0] is the index, M0[15:12] says for which operands (sources 0, 1, 2, destination).
-	setM0 := func(c *ictx, keep, bits uint32, x ir.ID) {
-		m := c.opx(ir.OpAnd, ir.S32, c.sget(isa.SRegM0), c.c32(keep))
-		if x != ir.NoID {
-			m = c.opx(ir.OpOr, ir.S32, m, c.opx(ir.OpAnd, ir.S32, x, c.c32(0xff)))
-		}
-		m = c.opx(ir.OpOr, ir.S32, m, c.c32(bits))
-		c.out = append(c.out, write{kind: writeS, reg: isa.SRegM0, x: m})
+	for k, v := range x {
+		c.out = append(c.out, write{kind: writeS, reg: int(dst.Reg) + k, x: v})
 	}
-	r["gpridx"] = func(c *ictx, args []string) error {
-		switch args[0] {
-		case "on":
-			en := uint32(c.in.Raw[0] >> 8 & 15)
-			setM0(c, 0xffff0f00, en<<12, c.reg(&c.src[0], 0, false))
-			c.gprIdx, c.gprOn = uint8(en), true
-		case "idx":
-			setM0(c, 0xffffff00, 0, c.reg(&c.src[0], 0, false))
-		case "mode":
-			en := uint32(c.in.Raw[0] & 15)
-			setM0(c, 0xffff0fff, en<<12, ir.NoID)
-			c.gprIdx = uint8(en)
-		case "off":
-			c.gprOn = false
-		}
-		return nil
+	return nil
+}
+
+// setM0 queues the write of M0 with the bits of keep as they are, the low eight of x where there is one, and bits.
+func (c *ictx) setM0(keep, bits uint32, x ir.ID) {
+	m := c.opx(ir.OpAnd, ir.S32, c.sget(isa.SRegM0), c.c32(keep))
+	if x != ir.NoID {
+		m = c.opx(ir.OpOr, ir.S32, m, c.opx(ir.OpAnd, ir.S32, x, c.c32(0xff)))
 	}
+	m = c.opx(ir.OpOr, ir.S32, m, c.c32(bits))
+	c.out = append(c.out, write{kind: writeS, reg: isa.SRegM0, x: m})
+}
+
+// gprIdxRule is s_set_gpr_idx_*: M0[7:0] is the index, M0[15:12] says for which operands (sources 0, 1, 2, destination).
+func gprIdxRule(c *ictx, args []string) error {
+	switch args[0] {
+	case "on":
+		en := uint32(c.in.Raw[0] >> 8 & 15)
+		c.setM0(0xffff0f00, en<<12, c.reg(&c.src[0], 0, false))
+		c.gprIdx, c.gprOn = uint8(en), true
+	case "idx":
+		c.setM0(0xffffff00, 0, c.reg(&c.src[0], 0, false))
+	case "mode":
+		en := uint32(c.in.Raw[0] & 15)
+		c.setM0(0xffff0fff, en<<12, ir.NoID)
+		c.gprIdx = uint8(en)
+	case "off":
+		c.gprOn = false
+	}
+	return nil
 }

@@ -144,10 +144,7 @@ func (c *ictx) store(o *isa.Operand, x ir.ID, t isa.DataType, i int) {
 			c.out = append(c.out, write{kind: writeS, reg: int(o.Reg), x: x})
 		}
 	case isa.OperandVGPR, isa.OperandAcc:
-		r := int(o.Reg)
-		if o.Kind == isa.OperandAcc {
-			r += accBase
-		}
+		r := vectorReg(o)
 		switch {
 		case bits == 64:
 			c.writeV(r, c.opx(ir.OpLo, half(c.typ(x)), x))
@@ -178,11 +175,16 @@ func (c *ictx) stored16(o *isa.Operand, r int, x ir.ID, k ir.Kind) ir.ID {
 		x = c.extend(x, 16, false)
 	}
 	high := o.Hi || c.in.Fmt == isa.VOP3 && c.in.OpSel&8 != 0
-	switch {
-	case high:
-		return c.op2(ir.OpOr, c.op2(ir.OpAnd, c.vget(r), c.c32(0xffff)), c.op2(ir.OpShl, x, c.c32(16)))
-	case c.gen <= isa.GFX940 && !preserves[c.op.Name]:
+	if !high && c.gen <= isa.GFX940 && !preserves[c.op.Name] {
 		return x
+	}
+	return c.halfOf(r, x, high)
+}
+
+// halfOf is register r with x, of 16 bits, in its high or low half.
+func (c *ictx) halfOf(r int, x ir.ID, high bool) ir.ID {
+	if high {
+		return c.op2(ir.OpOr, c.op2(ir.OpAnd, c.vget(r), c.c32(0xffff)), c.op2(ir.OpShl, x, c.c32(16)))
 	}
 	return c.op2(ir.OpOr, c.op2(ir.OpAnd, c.vget(r), c.c32(0xffff0000)), x)
 }
