@@ -1,5 +1,7 @@
 package clr
 
+import "github.com/pumice-gpu/pumice/abi/codeobj"
+
 // Occupancy returns how many work-groups of size work-items a compute unit of the kernel's device holds at once, with so many bytes of
 // dynamic group memory: the least of what wave slots, vector registers, scalar registers and group memory allow.
 func (k *Kernel) Occupancy(size, dynamic uint32) uint32 {
@@ -15,22 +17,8 @@ func (k *Kernel) Occupancy(size, dynamic uint32) uint32 {
 	waves := (size + lanes - 1) / lanes
 	simds := max(uint32(a.Node.Props["simd_per_cu"]), 1)
 	perSIMD := a.MaxWavesPerCU / simds
-	// Registers: a file of 256 or 512 per lane and SIMD, 1024 on RDNA for waves of 32.
-	file := uint32(256)
-	switch {
-	case p.Major >= 10:
-		file = 1024
-		if p.Major >= 11 && p.Name != "gfx1102" && p.Name != "gfx1103" {
-			file = 1536
-		}
-		if lanes == 64 {
-			file /= 2
-		}
-	case p.Name == "gfx90a" || p.Major == 9 && p.Minor >= 4:
-		file = 512
-	}
 	if v := k.Desc.VGPRs(p); v > 0 {
-		perSIMD = min(perSIMD, file/v)
+		perSIMD = min(perSIMD, registerFile(p, lanes)/v)
 	}
 	if p.Major < 10 {
 		if s := k.Desc.SGPRs(p); s > 0 {
@@ -45,6 +33,26 @@ func (k *Kernel) Occupancy(size, dynamic uint32) uint32 {
 		groups = min(groups, a.LDSSize/lds)
 	}
 	return groups
+}
+
+// registerFile is how many vector registers a SIMD has for each lane of its waves: 256 or 512, on RDNA 1024 for waves of 32, and half as many again on
+// the larger chips of gfx11 and on gfx12.
+func registerFile(p *codeobj.Processor, lanes uint32) uint32 {
+	file := uint32(256)
+	switch {
+	case p.Major >= 10:
+		file = 1024
+		switch p.Name {
+		case "gfx1100", "gfx1101", "gfx1151", "gfx1200", "gfx1201":
+			file = 1536
+		}
+		if lanes == 64 {
+			file /= 2
+		}
+	case p.Name == "gfx90a" || p.Major == 9 && p.Minor >= 4:
+		file = 512
+	}
+	return file
 }
 
 // BestBlock returns the work-group size, at most limit (0: no limit), with the highest occupancy, and the number of groups of that size that fill
