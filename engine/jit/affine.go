@@ -52,6 +52,10 @@ type affine struct {
 	writes []awrite
 	flags  []aflag
 	slots  []int32 // components of loads that are read from their slots behind the run
+
+	scalar  []affineScalar
+	scalars map[ir.ID]bool // their operations
+	carried []acarried
 }
 
 // anodeOp is an operation on corners; all give quadwords, and 32-bit values are zero-extended.
@@ -136,6 +140,12 @@ func affineLoad(v *ir.Value) bool {
 // maxAffineTries is at how many segments of a block a run is looked for.
 const maxAffineTries = 3
 
+// affineScalar is a scalar segment of the run: it is done when all else has been.
+type affineScalar struct {
+	seg    int
+	before []savedComp // of the components
+}
+
 // affineStart tells whether a run may begin at segment i: behind what none goes over, or with a load.
 func (c *compiler) affineStart(i int) bool {
 	switch g := &c.segs[i]; {
@@ -160,13 +170,25 @@ func (c *compiler) findAffine(s *affineSpot, first int) *affine {
 	// It ends with one of the last loads.
 	end, loads := -1, 0
 	var ends []int
+	lastLoad := first
+	for i, g := range c.segs[first:] {
+		if g.kind == segWave && g.ops[0] < ir.ID(c.n) && affineLoad(c.f.V(g.ops[0])) {
+			lastLoad = first + i
+		}
+	}
+	u := &affineScalars{c: c, made: map[ir.ID]bool{}}
 scan:
 	for i := first; i < len(c.segs); i++ {
 		g := &c.segs[i]
 		switch g.kind {
 		case segScalar:
-			break scan
+			if i == first || !u.scalar(g.ops) {
+				break scan
+			}
 		case segVector:
+			if !u.vector(g.ops) {
+				break scan
+			}
 			for _, id := range g.ops {
 				v := c.v(id)
 				if id < ir.ID(c.n) {
@@ -180,7 +202,7 @@ scan:
 					break scan
 				}
 			}
-			if end >= 0 && slices.Contains(g.ops, s.last) {
+			if end >= 0 && i > lastLoad {
 				ends = append(ends, i)
 			}
 		case segWave:
@@ -189,6 +211,7 @@ scan:
 				break scan
 			}
 			end = i
+			u.made[g.ops[0]] = true
 			if loads++; loads > 1 {
 				ends = append(ends, i)
 			}
@@ -205,4 +228,61 @@ scan:
 		}
 	}
 	return nil
+}
+
+// affineScalars looks whether scalar segments of a run can be done behind the rest of it.
+type affineScalars struct {
+	c           *compiler
+	made        map[ir.ID]bool // by its vector segments and loads
+	read, wrote [isa.NumSRegs + 2]bool
+	masks       [isa.NumSRegs + 2]bool // that vector segments write
+}
+
+// scalar takes a scalar segment: nothing of it leaves, or comes from the vector segments.
+func (x *affineScalars) scalar(ops []ir.ID) bool {
+	c := x.c
+	for _, id := range ops {
+		if id >= ir.ID(c.n) {
+			return false
+		}
+		v := c.v(id)
+		for _, a := range v.Args {
+			if a != ir.NoID && (x.made[a] || isVec(c.v(a).Type)) {
+				return false
+			}
+		}
+		set := v.Op == ir.OpSSet || v.Op == ir.OpSSet64 || v.Op == ir.OpMSet
+		if !set && !isGet(v.Op) && !v.Op.Pure() {
+			return false
+		}
+		lo, hi := c.regs(v)
+		for n := lo; n < hi; n++ {
+			if x.masks[n] || set && (n == isa.SRegEXECLo || n == isa.SRegEXECLo+1) {
+				return false
+			}
+			if set {
+				x.wrote[n] = true
+			} else {
+				x.read[n] = true
+			}
+		}
+	}
+	return true
+}
+
+// vector takes a vector segment.
+func (x *affineScalars) vector(ops []ir.ID) bool {
+	for _, id := range ops {
+		x.made[id] = true
+		if v := x.c.v(id); v.Op == ir.OpMSet {
+			lo, hi := x.c.regs(v)
+			for n := lo; n < hi; n++ {
+				if x.read[n] || x.wrote[n] {
+					return false
+				}
+				x.masks[n] = true
+			}
+		}
+	}
+	return true
 }

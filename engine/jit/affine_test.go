@@ -10,14 +10,16 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/pumice-gpu/pumice/engine"
 	"github.com/pumice-gpu/pumice/engine/ir"
 	"github.com/pumice-gpu/pumice/engine/isa"
 	"github.com/pumice-gpu/pumice/engine/jit/rt"
 	"github.com/pumice-gpu/pumice/engine/mem"
+	"github.com/pumice-gpu/pumice/engine/wave"
 )
 
-// Registers of affineFunc: indexes v0–v7, addresses v8:9–v14:15, temporaries from v16 on, what is loaded from v32 on, a sum in v60. s16–s19 are
-// numbers, s20 counts the iterations, s30:31 is the memory's address.
+// Registers of affineFunc: indexes v0–v7, addresses v8:9–v14:15, temporaries from v16 on, what is loaded from v32 on, a sum in v60, an address in the LDS in v61. s16–s19 are
+// numbers, s20 counts the iterations, s22 is where the wave's part of the LDS begins, s30:31 is the memory's address.
 const affineVGPRs = 64
 
 // affineFunc is a random loop of loads whose addresses are worked out as compilers do it. Registers have one number in each strip, numbers that
@@ -104,6 +106,7 @@ func affineFunc(seed uint64, tame bool) *ir.Func {
 		set(n, one(ir.OpLo, ir.V32, x))
 		set(n+1, one(ir.OpHi, ir.V32, x))
 	}
+	set(61, one(ir.OpAdd, ir.V32, one(ir.OpShl, ir.V32, one(ir.OpLaneID, ir.V32), k(2)), s(22)))
 	f.Blocks[0].Term = ir.Term{Kind: ir.TermJump, Then: 1}
 
 	b := block()
@@ -199,17 +202,31 @@ func affineFunc(seed uint64, tame bool) *ir.Func {
 			temp = 8 // an address of the loop is written over
 		}
 	}
+	update := func() {
+		for n := 8; n < 16; n += 2 {
+			if r.IntN(2) == 0 {
+				lo, hi := carry(v(n), v(n+1), s(16), ir.NoID)
+				set(n, lo)
+				set(n+1, hi)
+			}
+		}
+	}
+	soon := r.IntN(2) == 0 // before anything is done with what was loaded
+	if soon {
+		g.add(ir.Value{Op: ir.OpSSet, Imm: 23, Args: []ir.ID{one(ir.OpAdd, ir.S32, s(23), k(16))}})
+		if r.IntN(4) == 0 {
+			g.add(ir.Value{Op: ir.OpSSet, Imm: 16, Args: []ir.ID{one(ir.OpAdd, ir.S32, s(16), s(17))}})
+		}
+		update()
+		g.add(ir.Value{Op: ir.OpStore, Width: 4, Space: ir.LDS, Args: []ir.ID{ir.NoID, v(61), exec, sum[len(sum)-1]}})
+	}
 	total := sum[0]
 	for _, x := range sum[1:] {
 		total = one(ir.OpXor, ir.V32, one(ir.OpMul, ir.V32, total, k(0x01000193)), x)
 	}
 	set(60, total)
-	for n := 8; n < 16; n += 2 {
-		if r.IntN(2) == 0 {
-			lo, hi := carry(v(n), v(n+1), s(16), ir.NoID)
-			set(n, lo)
-			set(n+1, hi)
-		}
+	if !soon {
+		update()
 	}
 	if r.IntN(3) == 0 {
 		set(4, one(ir.OpAdd, ir.V32, v(4), s(17)))
@@ -252,6 +269,69 @@ func affineFunc(seed uint64, tame bool) *ir.Func {
 	return f
 }
 
+// affineCrewFunc is affineFunc with a barrier in the loop where that has two blocks.
+func affineCrewFunc(seed uint64) *ir.Func {
+	f := affineFunc(seed, seed%4 > 0)
+	if b := f.Blocks[1]; b.Term.Kind == ir.TermJump {
+		b.Term = ir.Term{Kind: ir.TermExit, Exit: ir.ExitBarrier, Next: f.Blocks[2].PC, Cond: ir.NoID}
+	}
+	return f
+}
+
+// affineCrewDiff runs a work-group of affineCrewFunc on both engines and returns what differs.
+func affineCrewDiff(t testing.TB, seed uint64) []string {
+	f := affineCrewFunc(seed)
+	more := 0
+	if seed%8 == 3 {
+		more = 31 // waves than there are places for
+	}
+	diff, _, _ := crewDiffBy(t, seed, f, nil, func(t testing.TB, e engine.Engine, seed uint64, f *ir.Func) ([][]byte, string, int) {
+		return crewRunWith(t, e, seed, f, affineVGPRs, more, func(i int, w *wave.Wave, space *flat) {
+			affineState(seed+uint64(i)<<32, &rig{w: w, space: space})
+			if seed%7 == 1 {
+				space.scatter()
+			}
+			w.S[22] = uint32(256 * i)
+			if seed%2 > 0 {
+				w.S[20] = 1 + w.S[20]*uint32(seed%11)
+			}
+			if (seed+uint64(i))%13 == 1 {
+				w.SetEXEC((seed + uint64(i)) * 0x9e3779b97f4a7c15)
+			}
+		})
+	})
+	return diff
+}
+
+// TestAffineCrew has waves of a crew go through loops that carry registers.
+func TestAffineCrew(t *testing.T) {
+	needJIT(t)
+	n, first := fewer(200), uint64(0)
+	if s, err := strconv.ParseUint(os.Getenv("ENGINE_RUNS"), 10, 64); err == nil {
+		n = s
+	}
+	if s, err := strconv.ParseUint(os.Getenv("SEED"), 10, 64); err == nil {
+		first, n = s, 1
+		t.Log("\n" + affineCrewFunc(s).String())
+	}
+	bad, carried := 0, 0
+	for seed := first; seed < first+n; seed++ {
+		if diff := affineCrewDiff(t, seed); len(diff) > 0 {
+			t.Errorf("seed %d:\n  %s", seed, strings.Join(diff, "\n  "))
+			if bad++; bad > 5 {
+				t.Fatal("too many differences")
+			}
+		}
+		if p, err := CompileWith(affineCrewFunc(seed), Options{}); err == nil {
+			carried += b2i(len(p.carries) > 0)
+		}
+	}
+	t.Logf("%d of %d loops carry", carried, n)
+	if wide && n > 1 && carried < int(n)/20 {
+		t.Errorf("only %d of %d loops carry registers", carried, n)
+	}
+}
+
 // affineState is what the registers of affineFunc hold at first.
 func affineState(seed uint64, g *rig) {
 	r := rand.New(rand.NewPCG(seed, 43))
@@ -262,6 +342,7 @@ func affineState(seed uint64, g *rig) {
 	g.w.S[18], g.w.S[19] = uint32(r.IntN(8)), uint32(16*r.IntN(20))
 	g.w.S[20], g.w.S[21] = uint32(1+r.IntN(7)), uint32(r.IntN(2))
 	g.w.S[30], g.w.S[31] = uint32(g.space.va), uint32(g.space.va>>32)
+	g.w.S[22] = 0
 	g.w.Fuel = 10000
 	g.w.SetEXEC(^uint64(0))
 }

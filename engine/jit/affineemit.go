@@ -1,6 +1,8 @@
 package jit
 
 import (
+	"slices"
+
 	"github.com/pumice-gpu/pumice/engine/ir"
 	"github.com/pumice-gpu/pumice/engine/jit/x86"
 	"github.com/pumice-gpu/pumice/engine/mem"
@@ -66,6 +68,19 @@ func (c *compiler) emitAffine(u *affine, start, usual x86.Label) {
 	c.mark(first.id, c.f.V(first.id).PC)
 	count := x86.M(rArea, u.spot.area)
 	skip := a.NewLabel()
+	if len(u.carried) > 0 {
+		direct := usual
+		usual = a.NewLabel()
+		u.spot.carry = &affineCarry{pairs: u.carried}
+		for _, x := range u.carried {
+			u.spot.carry.kept = append(u.spot.carry.kept, e.kept[x.node])
+		}
+		c.tails = append(c.tails, func() {
+			a.Bind(usual)
+			c.settle(u.spot)
+			a.Jmp(direct)
+		})
+	}
 	a.G(x86.MOV, 8, rArea, x86.M(rFrame, frameAffine))
 	a.AluI(x86.CMP, 4, count, 0)
 	a.Jcc(x86.NE, skip)
@@ -93,10 +108,14 @@ func (c *compiler) emitAffine(u *affine, start, usual x86.Label) {
 	if places > 0 {
 		ready := a.NewLabel()
 		owner := c.affineOwner(u.spot)
-		a.IMulI(4, x86.R12, x86.R(x86.RAX), affinePlace)
-		a.G(x86.LEA, 8, x86.R12, x86.MX(rArea, x86.R12, 1, u.spot.area+affineKept))
+		c.affinePlaceOf(u.spot)
 		a.Alu(x86.CMP, 8, rState, owner)
 		a.Jcc(x86.E, ready)
+		if len(u.carried) > 0 { // another wave's registers are here
+			a.AluI(x86.CMP, 8, owner, 0)
+			a.Jcc(x86.NE, usual)
+		}
+		a.MovMI(8, owner, 0)
 		e.entry = true
 		e.compute()
 		e.entry = false
@@ -137,8 +156,18 @@ func (c *compiler) emitAffine(u *affine, start, usual x86.Label) {
 		a.Alu(x86.SUB, 8, x86.RCX, x86.R(x86.RAX))
 		a.GS(x86.MOVS, c.lanes/8, f.rm, x86.RCX)
 	}
+	for _, x := range u.carried {
+		a.E(x86.VMOVDQU64, e.l, 0, 0, x86.M(rFrame, e.slot[x.next]), noMod)
+		a.E(x86.VMOVDQU64S, e.l, 0, 0, e.place(x.node), noMod)
+	}
+	if len(u.carried) > 0 {
+		a.MovMI(4, x86.M(rArea, u.spot.area+affineCarries), 1)
+	}
 	a.AluI(x86.ADD, 4, x86.M(rArea, u.spot.area+affineTaken), 1)
 	c.unmark()
+	for _, x := range u.scalar {
+		c.scalarAgain(x)
+	}
 	c.p.affines = append(c.p.affines, u.spot.area)
 }
 
@@ -168,6 +197,9 @@ func (e *affineCode) compute() {
 
 // earlyGuard tells whether a guard is of early nodes only.
 func (e *affineCode) earlyGuard(g *aguard) bool {
+	if g.kind != guardStep && e.carries(g.x) || g.kind == guardDisjoint && e.carries(g.y) {
+		return false
+	}
 	return g.kind != guardCarry && e.early[g.x] && (g.kind != guardDisjoint || e.early[g.y])
 }
 
@@ -194,6 +226,12 @@ func (e *affineCode) needs() int {
 		mark(f.x, max(f.x, f.sum))
 		mark(f.sum, max(f.x, f.sum))
 	}
+	for _, x := range e.carried {
+		for _, n := range [2]int{x.node, x.next} {
+			mark(n, n)
+			e.keep[n] = true
+		}
+	}
 	for _, g := range e.guards {
 		at := max(g.x, g.y)
 		mark(g.x, at)
@@ -218,12 +256,24 @@ func (e *affineCode) needs() int {
 		}
 	}
 	// Early nodes that later ones want.
+	for _, x := range e.carried {
+		n := &e.nodes[x.node]
+		e.early[x.node] = true
+		for i, m := range e.nodes {
+			if m.op == anIn && (m.a == n.a || m.a == n.b) {
+				e.early[i] = true
+			}
+		}
+	}
 	places := 0
 	want := func(i int) {
 		if e.early[i] && !e.leaf(i) && e.kept[i] < 0 {
 			e.kept[i] = places
 			places++
 		}
+	}
+	for _, x := range e.carried {
+		want(x.node)
 	}
 	for i := range e.nodes {
 		if e.live[i] && !e.early[i] {
@@ -245,6 +295,22 @@ func (e *affineCode) needs() int {
 			if g.kind == guardDisjoint {
 				want(g.y)
 			}
+		}
+	}
+	if places > affineNodes && len(e.carried) > 0 { // nothing else is kept
+		places = 0
+		clear(e.early)
+		for i, n := range e.nodes {
+			e.kept[i] = -1
+			for _, x := range e.carried {
+				p := &e.nodes[x.node]
+				if e.early[i] = i == x.node || n.op == anIn && (n.a == p.a || n.a == p.b); e.early[i] {
+					break
+				}
+			}
+		}
+		for _, x := range e.carried {
+			want(x.node)
 		}
 	}
 	if places == 0 || places > affineNodes {
@@ -408,7 +474,10 @@ func (e *affineCode) host(x *aload, start, usual x86.Label) int32 {
 	c, a := e.c, &e.c.a
 	w := int32(c.f.V(x.id).Width)
 	h := c.p.slots[x.id]
-	at := e.slot[x.node]
+	at, kept := e.slot[x.node], e.kept[x.node] >= 0
+	if kept {
+		at = e.area()
+	}
 	h.affine = &affineLoadInfo{start: start, at: at, n: 2 * c.strips}
 	win := x86.M(x86.RDX, mem.WindowsOffset+int32(h.window)*mem.WindowSize)
 	out := a.NewLabel()
@@ -416,7 +485,11 @@ func (e *affineCode) host(x *aload, start, usual x86.Label) int32 {
 	a.AluI(x86.SUB, 8, x86.R(x86.RCX), 16*w-1)
 	a.Jcc(x86.BE, out)
 	a.E(x86.VPBROADCASTQG, e.l, affineT1, 0, x86.R(x86.RCX), noMod)
-	a.E(x86.VMOVDQU64, e.l, affineT0, 0, x86.M(rFrame, at), noMod)
+	from := x86.M(rFrame, at)
+	if kept {
+		from = e.place(x.node)
+	}
+	a.E(x86.VMOVDQU64, e.l, affineT0, 0, from, noMod)
 	a.E(x86.VPSUBQ, e.l, affineT2, affineT0, win.Add(winBase).Bcast(), noMod)
 	a.EI(x86.VPCMPUQ, e.l, 5, affineT2, x86.V(affineT1), 5, x86.Masked(affineFirst))
 	a.E(x86.VPADDQ, e.l, affineT0, affineT0, win.Add(winDelta).Bcast(), noMod)
@@ -429,6 +502,10 @@ func (e *affineCode) host(x *aload, start, usual x86.Label) int32 {
 	c.tails = append(c.tails, func() {
 		apart := a.NewLabel()
 		a.Bind(out)
+		if kept {
+			a.E(x86.VMOVDQU64, e.l, affineT0, 0, from, noMod)
+			a.E(x86.VMOVDQU64S, e.l, affineT0, 0, x86.M(rFrame, at), noMod)
+		}
 		a.AluI(x86.SUB, 8, win.Add(winSkip), 1)
 		a.Jcc(x86.NS, apart)
 		a.MovMI(4, x86.M(rFrame, frameOp), int32(x.id))
@@ -571,6 +648,13 @@ func (e *affineCode) write(x *awrite) {
 			step = int(c.f.V(e.loads[i].id).Width)
 		}
 	}
+	c.spread(at, step, x.rm)
+}
+
+// spread writes 32 bits of each lane to rm from corners at at, which are step from lane to lane, or -1: as far as the corners of strip 0 say.
+func (c *compiler) spread(at x86.RM, step int, rm x86.RM) {
+	const L = x86.L512
+	a := &c.a
 	switch step {
 	case 0:
 	case -1:
@@ -589,6 +673,35 @@ func (e *affineCode) write(x *awrite) {
 		} else {
 			a.E(x86.VPADDD, L, 0, 1, at.Add(int32(16*q)).Bcast(), noMod)
 		}
-		a.E(x86.VMOVDQU32S, L, 0, 0, x.rm.Add(int32(64*q)), noMod)
+		a.E(x86.VMOVDQU32S, L, 0, 0, rm.Add(int32(64*q)), noMod)
 	}
+}
+
+// carries tells whether node i is of something carried.
+func (u *affine) carries(i int) bool {
+	return slices.ContainsFunc(u.carried, func(x acarried) bool { return x.node == i })
+}
+
+// compsNow is what emitting changes of the components.
+func (c *compiler) compsNow() []savedComp {
+	all := make([]savedComp, len(c.comps))
+	for i, m := range c.comps {
+		all[i] = savedComp{m.home, m.def}
+	}
+	return all
+}
+
+// scalarAgain emits a scalar segment once more.
+func (c *compiler) scalarAgain(x affineScalar) {
+	set := func(all []savedComp) {
+		for i, m := range all {
+			c.comps[i].home, c.comps[i].def = m.home, m.def
+		}
+	}
+	seg, now := c.seg, c.compsNow()
+	c.seg = int32(x.seg)
+	set(x.before)
+	c.scalarSegment(c.segs[x.seg].ops)
+	set(now)
+	c.seg = seg
 }

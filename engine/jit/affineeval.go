@@ -46,12 +46,16 @@ func (u *affine) evaluate() (err error) {
 	u.inside, u.before, u.set = map[ir.ID]bool{}, map[ir.ID]bool{}, map[ir.ID]ir.ID{}
 	u.vals, u.masks, u.sums, u.wides, u.same = map[ir.ID]*aval{}, map[ir.ID]*amask{}, map[[2]ir.ID]*aval{}, map[[4]ir.ID]*awide{}, map[anode]int{}
 	u.full = ir.NoID
+	u.scalars = map[ir.ID]bool{}
 	for i, g := range c.segs[:u.last+1] {
 		for _, id := range g.ops {
 			if i < u.first {
 				u.before[id] = true
 			} else {
 				u.inside[id] = true
+			}
+			if i > u.first && g.kind == segScalar {
+				u.scalars[id] = true
 			}
 		}
 	}
@@ -65,7 +69,7 @@ func (u *affine) evaluate() (err error) {
 			if x, ok := vset[v.Imm]; ok {
 				u.set[id] = c.f.V(x).Args[0]
 			}
-		case !u.inside[id]:
+		case !u.inside[id] || u.scalars[id]:
 		case v.Op == ir.OpVSet:
 			u.mask(v.Args[1])
 			if t := c.f.V(v.Args[0]).Type; t != ir.V32 && t != ir.S32 {
@@ -97,10 +101,11 @@ func (u *affine) evaluate() (err error) {
 	for _, id := range loads {
 		u.load(id)
 	}
+	vorder = slices.DeleteFunc(vorder, func(n uint64) bool { return u.moot(vset[n]) })
+	for _, n := range vorder { // a high half tells what the low one is a half of
+		u.val(c.f.V(vset[n]).Args[0])
+	}
 	for _, n := range vorder {
-		if u.moot(vset[n]) {
-			continue
-		}
 		u.write(u.val(c.f.V(vset[n]).Args[0]), x86.M(rState, c.homeOf(n)))
 	}
 	for _, lo := range morder {
@@ -117,6 +122,7 @@ func (u *affine) evaluate() (err error) {
 			refuse("one address for all lanes")
 		}
 	}
+	u.carry()
 	return nil
 }
 
@@ -337,6 +343,22 @@ func (u *affine) uniform(id ir.ID, wide bool) int {
 	m := &c.comps[ks[0]]
 	if m.of < 0 && (m.home < 0 && !u.before[id] || m.shr != 0) || int(m.last) < u.first {
 		refuse("a scalar that is nowhere")
+	}
+	if m.of >= 0 {
+		if p := &c.comps[m.of]; p.home < 0 && !u.before[p.id] {
+			refuse("a scalar that is nowhere")
+		}
+		id = c.comps[m.of].id
+	}
+	if u.scalars[id] {
+		// What the run writes itself is not there when it begins.
+		lo, hi := c.regs(c.v(id))
+		for x := range u.scalars {
+			v := c.v(x)
+			if l, h := c.regs(v); !isGet(v.Op) && l < hi && lo < h && c.vals[x].key < c.vals[id].key {
+				refuse("a scalar that the run writes")
+			}
+		}
 	}
 	op := anU32
 	if wide {
@@ -570,7 +592,7 @@ func (u *affine) later(places bool) {
 	c := u.c
 	for k := range c.comps {
 		m := &c.comps[k]
-		if m.of >= 0 || int(m.last) <= u.last || int(m.id) >= c.n && !u.inside[m.id] {
+		if m.of >= 0 || int(m.last) <= u.last || int(m.id) >= c.n && !u.inside[m.id] || u.scalars[m.id] {
 			continue
 		}
 		if v := c.v(m.id); v.Op == ir.OpVGet {

@@ -21,17 +21,19 @@ type affineSpot struct {
 	last     ir.ID // operation behind the last load, after which a new segment begins
 	v        [vgprs]bool
 	s        [isa.NumSRegs + 2]bool // registers that the loop writes
+	carry    *affineCarry           // what its run carries, or nil
 }
 
-// The area of a spot: how often its run is not to be tried, how often it has been gone through, the owners of the places, the places.
+// The area of a spot: how often its run is not to be tried, how often it has been gone through, whether something is carried, the owners of the places, the places.
 const (
-	affineTaken  = 8
-	affineOwners = 64
-	affineKept   = affineOwners + 8*affinePlaces // what is cleared before the code runs
-	affineArea   = affineKept + affinePlaces*affinePlace
-	affinePlaces = 16
-	affineNodes  = 16 // that are kept for a wave
-	affinePlace  = 64 * affineNodes
+	affineTaken   = 8
+	affineCarries = 16
+	affineOwners  = 64
+	affineKept    = affineOwners + 8*affinePlaces // what is cleared before the code runs
+	affineArea    = affineKept + affinePlaces*affinePlace
+	affinePlaces  = 32 // waves of 32 lanes in the largest work-group
+	affineNodes   = 16 // that are kept for a wave
+	affinePlace   = 64 * affineNodes
 
 	maxAffineSpots = 8
 )
@@ -149,7 +151,11 @@ func (c *compiler) enterLoops() {
 			continue
 		}
 		a.G(x86.MOV, 8, rArea, x86.M(rFrame, frameAffine))
-		a.MovMI(8, c.affineOwner(s), 0)
+		owner, other := c.affineOwner(s), a.NewLabel()
+		a.Alu(x86.CMP, 8, rState, owner)
+		a.Jcc(x86.NE, other)
+		a.MovMI(8, owner, 0)
+		a.Bind(other)
 	}
 }
 

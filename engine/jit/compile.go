@@ -37,6 +37,8 @@ type Program struct {
 	barriers int            // where waves of a crew change
 	kinds    bool           // its code keeps bits of crewKinds (ldskind.go)
 	affines  []int32        // areas of the runs of affine addresses (affine.go)
+	carries  []int32        // those of such as carry registers
+	settling int            // offset of the code that writes these
 	*Stream                 // of a stream
 	// slots tells where each value lives that a helper operation reads or writes.
 	slots []*helperInfo // by ir.ID; nil for others
@@ -279,6 +281,7 @@ func (c *compiler) compile(f *ir.Func) (*Program, error) {
 	}
 	c.emitEntries()
 	c.emitRoutines()
+	c.emitSettling()
 	code, err := c.a.Finish()
 	if err != nil {
 		return nil, err
@@ -377,6 +380,9 @@ func (c *compiler) block(b *ir.Block) {
 		c.forgetKept(s.ops)
 		switch s.kind {
 		case segScalar:
+			if run != nil && i <= run.last {
+				run.scalar = append(run.scalar, affineScalar{i, c.compsNow()})
+			}
 			c.scalarSegment(s.ops)
 		case segVector:
 			c.vectorSegment(s.ops)

@@ -46,7 +46,7 @@ func (c *compiler) crewBarrier(t *ir.Term) {
 	if at < 0 {
 		return
 	}
-	resume := c.labels[at]
+	resume := c.edge(at)
 	if look {
 		resume = c.entryOf(at)
 	}

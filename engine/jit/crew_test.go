@@ -104,8 +104,13 @@ func crewCallee(seed uint64, f *ir.Func) *ir.Func {
 
 // crewRun runs a work-group of f to its end, or to where nothing can go on, and returns what can be seen of it.
 func crewRun(t testing.TB, e engine.Engine, seed uint64, f *ir.Func) (seen [][]byte, exits string, together int) {
+	return crewRunWith(t, e, seed, f, 12, 0, func(int, *wave.Wave, *flat) {})
+}
+
+// crewRunWith is crewRun with a number of registers, more waves, and a function that sets each up.
+func crewRunWith(t testing.TB, e engine.Engine, seed uint64, f *ir.Func, nv, more int, setUp func(int, *wave.Wave, *flat)) (seen [][]byte, exits string, together int) {
 	r := rand.New(rand.NewPCG(seed, 14))
-	n := 2 + r.IntN(4)
+	n := 2 + r.IntN(4) + more
 	lds, err := rt.Memory(ldsSize)
 	if err != nil {
 		t.Fatal(err)
@@ -116,13 +121,13 @@ func crewRun(t testing.TB, e engine.Engine, seed uint64, f *ir.Func) (seen [][]b
 	ws := make([]wave.Wave, n)
 	rounds := 1 + r.IntN(40)
 	for i := range ws {
-		st, err := rt.Memory(wave.StateSize(f.Lanes, 12, 0))
+		st, err := rt.Memory(wave.StateSize(f.Lanes, nv, 0))
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer rt.Free(st)
 		w := &ws[i]
-		w.Bind(unsafe.Pointer(&st[0]), f.Lanes, 12, 0)
+		w.Bind(unsafe.Pointer(&st[0]), f.Lanes, nv, 0)
 		w.Space, w.PC = ms, f.PC
 		w.LDS, w.LDSLen = uint64(uintptr(unsafe.Pointer(&lds[0]))), ldsSize
 		w.SetEXEC(^uint64(0))
@@ -134,11 +139,12 @@ func crewRun(t testing.TB, e engine.Engine, seed uint64, f *ir.Func) (seen [][]b
 		if r.IntN(8) == 0 {
 			w.S[22] += memSize - 256*uint32(i) - 4*r.Uint32N(80)
 		}
-		for v := range 12 {
+		for v := range nv {
 			for l := range f.Lanes {
 				w.VGPR(v)[l] = r.Uint32()
 			}
 		}
+		setUp(i, w, space)
 		seen = append(seen, st)
 	}
 	seen = append(seen, lds, space.b)
@@ -220,6 +226,12 @@ func crewDiff(t testing.TB, seed uint64) (diff []string, together int, lazy bool
 
 // crewDiffOf is crewDiff for any function that crewRun can run, and one that it calls.
 func crewDiffOf(t testing.TB, seed uint64, f, callee *ir.Func) (diff []string, together int, lazy bool) {
+	return crewDiffBy(t, seed, f, callee, crewRun)
+}
+
+type crewRunner func(t testing.TB, e engine.Engine, seed uint64, f *ir.Func) (seen [][]byte, exits string, together int)
+
+func crewDiffBy(t testing.TB, seed uint64, f, callee *ir.Func, run crewRunner) (diff []string, together int, lazy bool) {
 	if err := ir.Verify(f); err != nil {
 		t.Fatalf("seed %d: bad test: %v", seed, err)
 	}
@@ -234,9 +246,9 @@ func crewDiffOf(t testing.TB, seed uint64, f, callee *ir.Func) (diff []string, t
 		t.Fatal(err)
 	}
 	defer j.mem.Close()
-	want, wantExits, _ := crewRun(t, interp.NewWith(code.New(lifter)), seed, f)
+	want, wantExits, _ := run(t, interp.NewWith(code.New(lifter)), seed, f)
 	j.lazy, j.allAtEnd = seed%2 == 1 && strings.Count(wantExits, ir.ExitEndPgm.String()) == strings.Count(wantExits, ";"), true
-	got, gotExits, c := crewRun(t, j, seed, f)
+	got, gotExits, c := run(t, j, seed, f)
 	if gotExits != wantExits {
 		diff = append(diff, "exits "+gotExits+"want "+wantExits)
 	}

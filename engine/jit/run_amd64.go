@@ -244,6 +244,16 @@ func aperture(base uint64) uint64 {
 	return base >> 32
 }
 
+// settle writes the registers that code of p carries (affinecarry.go).
+func (m *machine) settle(p *installed, frame unsafe.Pointer) {
+	for _, area := range p.carries {
+		if *(*uint32)(unsafe.Pointer(&m.affine[area+affineCarries])) != 0 {
+			rt.Enter(p.code.Addr()+uintptr(p.settling), frame, frame, 0, p.MXCSR)
+			return
+		}
+	}
+}
+
 // enter calls code of p.
 func (m *machine) enter(p *installed, at uintptr, state, frame unsafe.Pointer) uint32 {
 	*(*uint32)(unsafe.Add(frame, frameTile)) = 0
@@ -303,6 +313,7 @@ func (m *machine) run(w *wave.Wave, p *installed, b int) (*wave.Wave, ir.Exit) {
 	for {
 		*slow = 0
 		why := m.enter(p, at, w.Base, frame)
+		m.settle(first, frame)
 		if s := why >> retBits; s != p.Serial {
 			if p = links.progs[s]; s == first.Serial { // the others of a crew may be there still when one has gone on elsewhere
 				p = first

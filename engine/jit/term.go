@@ -29,7 +29,7 @@ func (c *compiler) terminator() {
 		k := c.vals[t.Cond].comps[0]
 		a.AluI(x86.CMP, 4, c.memOf(k), 0)
 		if !c.backward(t.Then) && c.lookFor(t.Then) < 0 {
-			a.Jcc(x86.NE, c.labels[t.Then])
+			a.Jcc(x86.NE, c.edge(t.Then))
 		} else {
 			else_ := a.NewLabel()
 			a.Jcc(x86.E, else_)
@@ -129,7 +129,7 @@ func (c *compiler) jump(to int) {
 		})
 	}
 	c.look(to)
-	a.Jmp(c.labels[to])
+	a.Jmp(c.edge(to))
 }
 
 // setPC stores the guest PC at offset off of the Func.
