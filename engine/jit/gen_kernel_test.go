@@ -175,7 +175,11 @@ func (g *guest) loads() {
 		}
 		name := []string{1: "dword", 2: "dwordx2", 4: "dwordx4"}[n]
 		off := 4 * (g.r.IntN(256))
-		switch g.r.IntN(6) {
+		switch g.r.IntN(7) {
+		case 6: // bits that may meet
+			g.do("v_or_b32 v8, %s, v2", g.pick("s10", "s13", "s12"))
+			g.do("v_lshlrev_b32 v8, %d, v8", []int{0, 2, 3, 0, 4}[n])
+			g.do("global_load_%s %s, v8, s[0:1] offset:%d", name, vs(at, n), off)
 		case 0, 1, 2:
 			pair := vPair + 2*g.r.IntN(2)
 			if n == 1 && g.one(6) {
@@ -504,8 +508,13 @@ func (g *guest) arithmetic() {
 	}
 }
 
-// end stores the data.
+// end stores the data, and now and then what was loaded with it.
 func (g *guest) end() {
+	if g.one(3) {
+		for n := range 16 {
+			g.do("v_xor_b32 v%d, v%d, v%d", vData+n, vLoaded+n, vData+n)
+		}
+	}
 	for n := 0; n < 16; n += 4 {
 		g.do("global_store_dwordx4 %s, %s, off offset:%d", vs(vOut, 2), vs(vData+n, 4), 64+4*n)
 	}
