@@ -417,6 +417,14 @@ func TestRealQueue(t *testing.T) {
 	}
 }
 
+// TestRealQueueFound: a CPU fault held its page and waited for the list of ranges, while a GPU fault held the list and waited for the page, which a fork
+// had made read-only.
+func TestRealQueueFound(t *testing.T) {
+	if err := realQueue(svmsim.KFD, true, 283665341); err != nil {
+		t.Error(err)
+	}
+}
+
 func realQueue(engine svmsim.Engine, xnack bool, seed uint64) error {
 	s := sched.NewSim(sched.SimConfig{Seed: seed})
 	var c *chip

@@ -35,6 +35,7 @@
 // # Locks, outermost first
 //
 // process_info.lock, mmap lock, folio locks (try only), svms.lock, prange.migrate_mutex, page directories, fs_reclaim, prange.lock (taken by
-// notifiers), svm_bo.list_lock, deferred_list_lock. The worker behind a fence takes mmap lock (reading) and migrate_mutex. Behaviour: kernel-svm
+// notifiers), svm_bo.list_lock, deferred_list_lock. A CPU fault, which has its page's folio lock, only tries svms.lock: who has that may need the
+// page, and polls for it. The worker behind a fence takes mmap lock (reading) and migrate_mutex. Behaviour: kernel-svm
 // §9 (kfd_svm.c, kfd_migrate.c).
 package svm

@@ -399,7 +399,9 @@ func (d *Device) cpuFault(space mm.Space, addr uint64, page mm.Folio, cause stri
 		}
 		return d.homePage(space, addr, page, b)
 	}
-	s.mu.Lock()
+	if !s.mu.TryLock() {
+		return nil // who has it may be waiting for this very page, which we hold: the CPU tries again
+	}
 	defer s.mu.Unlock()
 	g, ok := s.objects.Find(addr)
 	if ok {
