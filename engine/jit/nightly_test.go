@@ -38,6 +38,10 @@ var shapes = []shape{
 	{"strides", 3, func(t testing.TB, seed uint64) []string { _, _, diff := strideDiff(t, seed); return diff }},
 	{"faults", 2, func(t testing.TB, seed uint64) []string { diff, _ := faultDiff(t, seed); return diff }},
 	{"crew", 2, func(t testing.TB, seed uint64) []string { diff, _, _ := crewDiff(t, seed); return diff }},
+	{"crewstrides", 2, func(t testing.TB, seed uint64) []string {
+		diff, _, _ := crewDiffOf(t, seed, crewStrideFunc(seed), nil)
+		return diff
+	}},
 	{"crewtiles", 2, func(t testing.TB, seed uint64) []string {
 		diff, _, _ := crewDiffOf(t, seed, crewTileFunc(seed), nil)
 		return diff

@@ -242,6 +242,49 @@ func (s *stream) icmp(v *ir.Value, x, y *sval) *sval {
 	return none
 }
 
+// carryAdd evaluates the carry of an addition; nil for that of general vectors.
+func (s *stream) carryAdd(v *ir.Value) *sval {
+	x, y := s.use(v.Args[0]), s.use(v.Args[1])
+	var in *sval
+	if len(v.Args) > 2 && v.Args[2] != ir.NoID {
+		in = s.use(v.Args[2])
+	}
+	if v.Type == ir.S1 && !s.whole() || s.isGeneral(x) || s.isGeneral(y) || in != nil && in.kind == kMask {
+		return nil
+	}
+	r := &sval{kind: kLazy, carry: &[3]*sval{x, y, in}}
+	r.lazy = func() *sval {
+		if s.stride != nil && in != nil && in.carry != nil {
+			if z := s.noCarry(in.carry, x, y); z != nil {
+				return z
+			}
+		}
+		a, b := s.zext(x), s.zext(y)
+		if a == nil || b == nil {
+			refuse("a carry of vectors")
+		}
+		t := s.add64(a, b)
+		if in != nil {
+			k := s.force(in)
+			switch {
+			case k.kind == kAll && k.bits == 0:
+			case k.kind == kAll && k.bits == s.c.full():
+				t = s.add64(t, &sval{id: s.konst(ir.S64, 1)})
+			case k.kind == kUniform && s.c.v(k.id).Type == ir.S1:
+				t = s.add64(t, &sval{id: s.un(ir.OpZext64, ir.S64, s.un(ir.OpBToS, ir.S32, k.id))})
+			default:
+				refuse("a carry into lanes")
+			}
+		}
+		h := s.un(ir.OpHi, ir.S32, t.id)
+		if t.kind == kAffine {
+			s.must(s.cmp(ir.EQ, h, s.un(ir.OpHi, ir.S32, s.end(t))))
+		}
+		return &sval{id: s.un(ir.OpSToB, ir.S1, h)}
+	}
+	return r
+}
+
 func swapped(p ir.Pred) ir.Pred {
 	switch p {
 	case ir.ULT:
