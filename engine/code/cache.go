@@ -218,7 +218,7 @@ func (g *group) covering(pc uint64) *pending {
 		select {
 		case <-p.done:
 			if p.err == nil {
-				if b, ok := p.code.Block(pc); ok && len(p.code.Func.Blocks[b].Params) == 0 {
+				if _, ok := p.code.Block(pc); ok {
 					return p
 				}
 			}

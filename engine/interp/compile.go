@@ -1,7 +1,6 @@
 package interp
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/pumice-gpu/pumice/engine/ir"
@@ -89,7 +88,6 @@ func compile(f *ir.Func) *program {
 	for i, b := range f.Blocks {
 		c.block(b, &p.blocks[i])
 	}
-	c.moves()
 	c.finish()
 	return p
 }
@@ -145,19 +143,10 @@ func (c *compiler) block(b *ir.Block, out *block) {
 	c.freeV, c.freeS, c.topV, c.topS = c.freeV[:0], c.freeS[:0], 0, 0
 	out.insts, out.pc, out.term = int64(b.Insts), c.f.PC+uint64(int64(int32(b.PC))), &b.Term
 
-	for _, id := range b.Params {
-		c.define(id, -1)
-		for _, cp := range c.vals[id] {
-			c.roots[cp.root].last = n // parameters keep their slots for the whole block: moves write them on entry
-		}
-	}
 	for pos, id := range b.Code {
 		c.scan(pos, id)
 	}
 	t := &b.Term
-	for _, id := range append(append([]ir.ID{}, t.ThenArgs...), t.ElseArgs...) {
-		c.use(id, n)
-	}
 	if t.Kind == ir.TermBranch || t.Kind == ir.TermExit && t.Exit == ir.ExitIndirect {
 		c.use(t.Cond, n)
 	}
@@ -167,9 +156,6 @@ func (c *compiler) block(b *ir.Block, out *block) {
 		if r := &c.roots[i]; r.kind == rootSlot {
 			c.dies[r.last] = append(c.dies[r.last], int32(i))
 		}
-	}
-	for _, id := range b.Params {
-		c.allocate(id)
 	}
 	for pos, id := range b.Code {
 		if !c.skip[pos] {
@@ -183,9 +169,6 @@ func (c *compiler) block(b *ir.Block, out *block) {
 		out.cond = c.ref(c.vals[t.Cond][0])
 	}
 	out.back = [2]bool{t.Then <= b.Index, t.Else <= b.Index}
-	// Where block arguments come from, kept for moves.
-	c.args(b, 0, t.ThenArgs)
-	c.args(b, 1, t.ElseArgs)
 }
 
 // newRoot adds a root and returns it as a comp.
@@ -414,67 +397,3 @@ func (c *compiler) release(pos int) {
 }
 
 func (c *compiler) ref(cp comp) ref { return c.roots[cp.root].ref + ref(cp.off) }
-
-// args compiles the block arguments of edge e. Parameters are filled through temporaries, so that swaps are right.
-func (c *compiler) args(b *ir.Block, e int, ids []ir.ID) {
-	if len(ids) == 0 {
-		return
-	}
-	for _, id := range ids {
-		for _, cp := range c.vals[id] {
-			in := inst{run: runCopyS, a: [2]ref{c.ref(cp)}, mask: noRef, v: c.f.V(id)}
-			if c.roots[cp.root].vec {
-				in.run = runCopyV
-			}
-			c.out.moves[e] = append(c.out.moves[e], in)
-		}
-	}
-	if len(c.out.moves[e]) > tempRegs {
-		c.p.bad = fmt.Sprintf("b%d passes more than %d registers", b.Index, tempRegs)
-	}
-}
-
-// moves completes edge moves once every block's parameters have places: parameters are allocated first in their block,
-// so their slots follow from their types alone.
-func (c *compiler) moves() {
-	for i := range c.p.blocks {
-		for e := range 2 {
-			mv := c.p.blocks[i].moves[e]
-			if len(mv) == 0 {
-				continue
-			}
-			t := &c.f.Blocks[i].Term
-			to := c.f.Blocks[[2]int{t.Then, t.Else}[e]]
-			nv, ns := 0, 0
-			var dst []ref
-			for _, id := range to.Params {
-				v := c.f.V(id)
-				n := 1
-				vec := v.Type == ir.V32 || v.Type == ir.V64 || v.Type == ir.T
-				if vec || v.Type == ir.TS {
-					n = v.Regs()
-				}
-				for range n {
-					if vec {
-						dst = append(dst, baseFrame|ref(vectorBase+nv*laneBytes))
-						nv++
-					} else {
-						dst = append(dst, baseFrame|ref(scalarBase+ns*8))
-						ns++
-					}
-				}
-			}
-			out := make([]inst, 0, 2*len(mv))
-			for k, in := range mv {
-				in.d[0] = baseFrame | ref(k*laneBytes)
-				out = append(out, in)
-			}
-			for k, in := range mv {
-				in.a[0] = baseFrame | ref(k*laneBytes)
-				in.d[0] = dst[k]
-				out = append(out, in)
-			}
-			c.p.blocks[i].moves[e] = out
-		}
-	}
-}

@@ -161,33 +161,6 @@ func TestFuelAndResume(t *testing.T) {
 	}
 }
 
-func TestBlockParametersSwap(t *testing.T) {
-	r := newRig(t, `func 0 lanes=64
-b0 @0 insts=1:
-  %0:v32 = vget imm=0
-  %1:v32 = vget imm=1
-  %2:s32 = const imm=3
-  jump b1(%0, %1, %2) @0
-b1 @4 insts=1 (%3:v32, %4:v32, %5:s32):
-  %6:s32 = const imm=1
-  %7:s32 = sub %5, %6
-  %8:s1 = stob %7
-  branch %8 b1(%4, %3, %7) b2(%3, %4) @4
-b2 @8 insts=1 (%9:v32, %10:v32):
-  %11:m = mget imm=126
-  %12 = vset %9, %11 imm=2
-  %13 = vset %10, %11 imm=3
-  exit endpgm @8
-`)
-	for l := range 64 {
-		r.v(0)[l], r.v(1)[l] = 10, 20
-	}
-	r.run(t, ir.ExitEndPgm)
-	if r.v(2)[5] != 10 || r.v(3)[5] != 20 {
-		t.Errorf("got %d %d after two swaps", r.v(2)[5], r.v(3)[5])
-	}
-}
-
 func TestExits(t *testing.T) {
 	r := newRig(t, `func 0 lanes=64
 b0 @0 insts=1:

@@ -111,15 +111,11 @@ func (m *machine) execute(p *program, bi int) ir.Exit {
 		default:
 			return m.leave(p, b)
 		}
-		mv := b.moves[e]
-		for i := range mv {
-			mv[i].run(m, &mv[i])
-		}
 		if b.back[e] {
 			if m.tlb.Stale() {
 				m.tlb.Sync()
 			}
-			if w.Fuel < 0 && len(mv) == 0 {
+			if w.Fuel < 0 {
 				w.PC = p.blocks[bi].pc
 				return ir.ExitFuel
 			}

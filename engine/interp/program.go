@@ -84,7 +84,6 @@ type block struct {
 	term  *ir.Term
 	cond  ref
 	back  [2]bool // Then, Else go back
-	moves [2][]inst
 }
 
 // program is one compiled Func.

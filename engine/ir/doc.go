@@ -8,8 +8,8 @@
 //
 // A Func is what is reachable by direct branches from one entry PC under one MODE. Values are in SSA form inside a
 // Block; architectural registers are read by sget/vget/mget and written by sset/vset/mset, in program order, so that
-// at every operation that can fault or leave, the wave's state is exactly that before the guest instruction. Blocks may
-// also take parameters (Block.Params), which passes use to carry values across edges; lifting makes none.
+// at every operation that can fault or leave, the wave's state is exactly that before the guest instruction. Nothing but registers
+// passes from one Block to another.
 //
 // EXEC is not special: it is the mask operand of each operation that has a side effect, read by "mget 126". A masked
 // register write is "vset n, value, mask".

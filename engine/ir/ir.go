@@ -202,27 +202,24 @@ const (
 
 // Term ends a Block.
 type Term struct {
-	Kind     TermKind
-	Cond     ID
-	Then     int // block indexes
-	Else     int
-	ThenArgs []ID
-	ElseArgs []ID
-	Exit     Exit
-	Imm      uint64
-	Next     uint32 // PC offset from Func.PC (may wrap below it: add as int32)
-	PC       uint32 // guest instruction that leaves
-	Msg      string // ExitIllegal: what could not be decoded or lifted
+	Kind TermKind
+	Cond ID
+	Then int // block indexes
+	Else int
+	Exit Exit
+	Imm  uint64
+	Next uint32 // PC offset from Func.PC (may wrap below it: add as int32)
+	PC   uint32 // guest instruction that leaves
+	Msg  string // ExitIllegal: what could not be decoded or lifted
 }
 
 // Block is a straight run of values with one terminator.
 type Block struct {
-	Index  int
-	PC     uint32 // guest offset of its first instruction
-	Insts  int    // guest instructions in it: its cost in fuel
-	Params []ID
-	Code   []ID // values in execution order
-	Term   Term
+	Index int
+	PC    uint32 // guest offset of its first instruction
+	Insts int    // guest instructions in it: its cost in fuel
+	Code  []ID   // values in execution order
+	Term  Term
 }
 
 // Func is the lifted code reachable by direct branches from PC. Blocks[0] is the entry.

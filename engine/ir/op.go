@@ -11,7 +11,6 @@ const (
 	OpPC     // S64: Func.PC + int32(Imm)
 	OpLaneID // V32: 0, 1, 2, ...
 	OpUndef  // any: unspecified but fixed bits (an engine may use 0)
-	OpParam  // block parameter
 
 	// Architectural state. Imm is the canonical SGPR number (isa.SReg*), or the VGPR number; AccVGPR n is 256+n.
 	OpSGet   // S32

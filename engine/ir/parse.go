@@ -271,16 +271,6 @@ func (p *parser) startBlock(t string) {
 			b.PC = uint32(p.num(w[1:], 32))
 		case strings.HasPrefix(w, "insts="):
 			b.Insts = int(p.int(w[6:], 31))
-		case w == "(":
-			for p.peek() != ")" {
-				id, v := p.typed(p.next())
-				v.Op = OpParam
-				b.Params = append(b.Params, id)
-				if p.peek() == "," {
-					p.next()
-				}
-			}
-			p.next()
 		default:
 			p.fail("unexpected %q", w)
 		}
@@ -389,21 +379,12 @@ func (p *parser) matrix(l []string) *Matrix {
 		WMMA: b(10), Gen: u(11), Neg: u(12), NegHi: u(13), Sparse: b(14), Clamp: b(15), XF32: b(16)}
 }
 
-func (p *parser) target() (int, []ID) {
+func (p *parser) target() int {
 	t := p.next()
 	if t[0] != 'b' {
 		p.fail("expected a block, not %q", t)
 	}
-	n := int(p.num(t[1:], 31))
-	var args []ID
-	if p.peek() == "(" {
-		p.next()
-		args = p.ids()
-		if p.next() != ")" {
-			p.fail("expected )")
-		}
-	}
-	return n, args
+	return int(p.num(t[1:], 31))
 }
 
 func (p *parser) term(t string) {
@@ -412,12 +393,12 @@ func (p *parser) term(t string) {
 	switch t {
 	case "jump":
 		m.Kind = TermJump
-		m.Then, m.ThenArgs = p.target()
+		m.Then = p.target()
 	case "branch":
 		m.Kind = TermBranch
 		m.Cond = p.id(p.next())
-		m.Then, m.ThenArgs = p.target()
-		m.Else, m.ElseArgs = p.target()
+		m.Then = p.target()
+		m.Else = p.target()
 	case "exit":
 		m.Kind = TermExit
 		m.Exit = find[Exit](p, exitNames[:], p.next(), "exit")

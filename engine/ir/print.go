@@ -58,16 +58,6 @@ func (p *printer) printf(format string, a ...any) {
 
 func (p *printer) block(f *Func, b *Block) {
 	p.printf("b%d @%d insts=%d", b.Index, b.PC, b.Insts)
-	if len(b.Params) > 0 {
-		p.printf(" (")
-		for i, id := range b.Params {
-			if i > 0 {
-				p.printf(", ")
-			}
-			p.printf("%%%d:%s", id, typeText(f.V(id)))
-		}
-		p.printf(")")
-	}
 	p.printf(":\n")
 	for _, id := range b.Code {
 		p.printf("  %s\n", f.valueText(id))
@@ -149,19 +139,12 @@ func (m *Matrix) text() string {
 }
 
 func (t *Term) text() string {
-	target := func(b int, args []ID) string {
-		s := " b" + itoa(b)
-		if len(args) > 0 {
-			s += "(" + idList(args) + ")"
-		}
-		return s
-	}
 	var s string
 	switch t.Kind {
 	case TermJump:
-		s = "jump" + target(t.Then, t.ThenArgs)
+		s = "jump b" + itoa(t.Then)
 	case TermBranch:
-		s = "branch " + idText(t.Cond) + target(t.Then, t.ThenArgs) + target(t.Else, t.ElseArgs)
+		s = "branch " + idText(t.Cond) + " b" + itoa(t.Then) + " b" + itoa(t.Else)
 	default:
 		s = "exit " + t.Exit.String()
 		if t.Exit == ExitIndirect {

@@ -37,7 +37,6 @@ var opTable = [NumOps]opInfo{
 	OpPC:     {"pc", "", "s64", fPure},
 	OpLaneID: {"laneid", "", "v32", fPure},
 	OpUndef:  {"undef", "", "any", fPure},
-	OpParam:  {"param", "", "any", 0},
 
 	OpSGet:   {"sget", "", "s32", fState},
 	OpSGet64: {"sget64", "", "s64", fState},

@@ -20,8 +20,9 @@ b0 @0 insts=2:
   %7:v32 = permconst %6 perm=` + perm64 + ` @12
   %8:v32 = atomic %4, %0, %1, %7 space=flat width=4 atomic=umax order=return @12
   %9:s1 = misz %1 @16
-  branch %9 b1(%8) b0 @16
-b1 @20 insts=1 (%10:v32):
+  branch %9 b1 b0 @16
+b1 @20 insts=1:
+  %10:v32 = vget imm=0x1 @20
   %11:m = icmp %10, %10 pred=slt @20
   %12 = mset %11 imm=0x6a @20
   exit illegal next=24 text="v_foo \"x\", 1" @20
@@ -50,7 +51,7 @@ func TestSyntaxErrors(t *testing.T) {
 		{"%1:m =", "%1:q =", "unknown type"},
 		{"width=16", "width=x", "bad number"},
 		{"kind=f32", "kind=f33", "unknown kind"},
-		{"  branch %9 b1(%8) b0 @16\n", "", "no terminator"},
+		{"  branch %9 b1 b0 @16\n", "", "no terminator"},
 		{"b1 @20", "b2 @20", "expected b1"},
 		{"%0:v32 = vget", "%99999999:v32 = vget", "too large"},
 	} {
@@ -70,8 +71,7 @@ func TestVerifyErrors(t *testing.T) {
 		{"fma %0, %0, %0", "fma %0, %0, %5", "not defined before its use"},
 		{"%2:v32 = fma", "%2:s32 = fma", "uniform result"},
 		{"vset %2, %1", "vset %2, %9", "not defined before its use"},
-		{"b1(%8)", "b1", "takes 1 arguments"},
-		{"b1(%8)", "b7(%8)", "there are 2 blocks"},
+		{"b1 b0", "b7 b0", "there are 2 blocks"},
 		{"branch %9", "branch %8", "branch on v32"},
 		{"imm=0x3", "imm=0x4", "elem 4"},
 		{"width=16", "width=32", "load of 32 bytes into 4"},

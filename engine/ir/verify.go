@@ -21,7 +21,7 @@ func (e *VerifyError) Error() string {
 }
 
 // Verify checks f: every value has the arguments and result of its line in the op table, is defined once and before its
-// uses in the same block (or is a parameter of it), and terminators name blocks that exist with matching arguments.
+// uses in the same block, and terminators name blocks that exist.
 func Verify(f *Func) error {
 	c := &verifier{f: f, block: make([]int32, len(f.Values)), pos: make([]int32, len(f.Values))}
 	if f.Lanes != 32 && f.Lanes != 64 {
@@ -38,9 +38,6 @@ func Verify(f *Func) error {
 			return &VerifyError{i, NoID, fmt.Sprintf("Index is %d", b.Index)}
 		}
 		c.b = b
-		for n, id := range b.Params {
-			c.define(id, -1-n)
-		}
 		for n, id := range b.Code {
 			c.define(id, n)
 		}
@@ -80,9 +77,6 @@ func (c *verifier) define(id ID, pos int) {
 	}
 	if c.block[id] >= 0 {
 		c.fail(id, "defined twice")
-	}
-	if (c.f.V(id).Op == OpParam) != (pos < 0) {
-		c.fail(id, "parameters belong in Params, others in Code")
 	}
 	c.block[id], c.pos[id] = int32(c.b.Index), int32(pos)
 }
@@ -311,34 +305,20 @@ func (v *Value) Regs() int { return tupleLen(v) }
 func (c *verifier) term() {
 	t := &c.b.Term
 	end := len(c.b.Code)
-	target := func(n int, args []ID) {
+	target := func(n int) {
 		if n < 0 || n >= len(c.f.Blocks) {
 			c.fail(NoID, "jump to b%d, there are %d blocks", n, len(c.f.Blocks))
-			return
-		}
-		to := c.f.Blocks[n]
-		if len(args) != len(to.Params) {
-			c.fail(NoID, "b%d takes %d arguments, got %d", n, len(to.Params), len(args))
-			return
-		}
-		for i, a := range args {
-			if !c.use(NoID, a, end) {
-				return
-			}
-			if x, y := c.f.V(a), c.f.V(to.Params[i]); x.Type != y.Type || x.N != y.N {
-				c.fail(NoID, "argument %d of b%d is %s, want %s", i, n, x.Type, y.Type)
-			}
 		}
 	}
 	switch t.Kind {
 	case TermJump:
-		target(t.Then, t.ThenArgs)
+		target(t.Then)
 	case TermBranch:
 		if c.use(NoID, t.Cond, end) && c.f.V(t.Cond).Type != S1 {
 			c.fail(NoID, "branch on %s", c.f.V(t.Cond).Type)
 		}
-		target(t.Then, t.ThenArgs)
-		target(t.Else, t.ElseArgs)
+		target(t.Then)
+		target(t.Else)
 	case TermExit:
 		if t.Exit == ExitNone || int(t.Exit) >= len(exitNames) {
 			c.fail(NoID, "exit %s", t.Exit)
@@ -348,8 +328,5 @@ func (c *verifier) term() {
 		}
 	default:
 		c.fail(NoID, "terminator kind %d", t.Kind)
-	}
-	if len(c.b.Params) > 0 && c.b.Index == 0 {
-		c.fail(NoID, "the entry block takes parameters")
 	}
 }

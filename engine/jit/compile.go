@@ -268,9 +268,6 @@ func (c *compiler) compile(f *ir.Func) (*Program, error) {
 		}
 	}
 	for i, b := range f.Blocks {
-		if len(b.Params) > 0 {
-			return nil, &ErrUnsupported{"block parameters"}
-		}
 		c.a.Align(16)
 		c.a.Bind(c.labels[i])
 		c.block(b)

@@ -168,9 +168,6 @@ type copier struct {
 
 // block is the copy of b, or nil where there is something that it does not know. Its targets are those of b.
 func (k *copier) block(b *ir.Block) *ir.Block {
-	if len(b.Params) > 0 {
-		return nil
-	}
 	y := *b
 	x := &y
 	x.Code = make([]ir.ID, 0, len(b.Code))
@@ -211,7 +208,7 @@ func (k *copier) block(b *ir.Block) *ir.Block {
 	if b.Term.Kind == ir.TermBranch || b.Term.Kind == ir.TermExit && b.Term.Exit == ir.ExitIndirect {
 		x.Term.Cond = at(b.Term.Cond)
 	}
-	if !known || len(b.Term.ThenArgs)+len(b.Term.ElseArgs) > 0 {
+	if !known {
 		return nil
 	}
 	return x

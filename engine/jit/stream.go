@@ -188,7 +188,7 @@ func (s *stream) evaluate(f *ir.Func, decs []bool) (err error) {
 	s.setS(isa.SRegEXECLo, uint64(c.lanes/32), full)
 	seen := make([]bool, len(f.Blocks))
 	for b, n := f.Blocks[0], 0; ; {
-		if seen[b.Index] || len(b.Params) > 0 {
+		if seen[b.Index] {
 			refuse("a loop")
 		}
 		seen[b.Index] = true
