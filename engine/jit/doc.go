@@ -63,6 +63,9 @@
 // the end. What does not change in the loop is worked out when the wave comes into it. As with streams, nothing is written before all guards have
 // held, and the usual form stands behind.
 //
+// Addresses that such a loop only moves on are carried from turn to turn as corners, their registers' homes old meanwhile; before anybody can look
+// at these they are written (affinecarry.go). What is loaded and stays in the block is read from the frame, which all waves share.
+//
 // # Tiles in the LDS
 //
 // Kernels that work on tiles read columns at one address for sixteen lanes, and rows at addresses that all strips have. A region with many such loads

@@ -35,6 +35,7 @@ var shapes = []shape{
 	{"loops", 2, inOrder(loopFunc)},
 	{"ifs", 3, inOrder(divergeFunc)},
 	{"affine", 4, affineDiff},
+	{"affinecrew", 2, affineCrewDiff},
 	{"strides", 3, func(t testing.TB, seed uint64) []string { _, _, diff := strideDiff(t, seed); return diff }},
 	{"faults", 2, func(t testing.TB, seed uint64) []string { diff, _ := faultDiff(t, seed); return diff }},
 	{"crew", 2, func(t testing.TB, seed uint64) []string { diff, _, _ := crewDiff(t, seed); return diff }},
