@@ -140,12 +140,6 @@ func affineLoad(v *ir.Value) bool {
 // maxAffineTries is at how many segments of a block a run is looked for.
 const maxAffineTries = 3
 
-// affineScalar is a scalar segment of the run: it is done when all else has been.
-type affineScalar struct {
-	seg    int
-	before []savedComp // of the components
-}
-
 // affineStart tells whether a run may begin at segment i: behind what none goes over, or with a load.
 func (c *compiler) affineStart(i int) bool {
 	switch g := &c.segs[i]; {
@@ -228,61 +222,4 @@ scan:
 		}
 	}
 	return nil
-}
-
-// affineScalars looks whether scalar segments of a run can be done behind the rest of it.
-type affineScalars struct {
-	c           *compiler
-	made        map[ir.ID]bool // by its vector segments and loads
-	read, wrote [isa.NumSRegs + 2]bool
-	masks       [isa.NumSRegs + 2]bool // that vector segments write
-}
-
-// scalar takes a scalar segment: nothing of it leaves, or comes from the vector segments.
-func (x *affineScalars) scalar(ops []ir.ID) bool {
-	c := x.c
-	for _, id := range ops {
-		if id >= ir.ID(c.n) {
-			return false
-		}
-		v := c.v(id)
-		for _, a := range v.Args {
-			if a != ir.NoID && (x.made[a] || isVec(c.v(a).Type)) {
-				return false
-			}
-		}
-		set := v.Op == ir.OpSSet || v.Op == ir.OpSSet64 || v.Op == ir.OpMSet
-		if !set && !isGet(v.Op) && !v.Op.Pure() {
-			return false
-		}
-		lo, hi := c.regs(v)
-		for n := lo; n < hi; n++ {
-			if x.masks[n] || set && (n == isa.SRegEXECLo || n == isa.SRegEXECLo+1) {
-				return false
-			}
-			if set {
-				x.wrote[n] = true
-			} else {
-				x.read[n] = true
-			}
-		}
-	}
-	return true
-}
-
-// vector takes a vector segment.
-func (x *affineScalars) vector(ops []ir.ID) bool {
-	for _, id := range ops {
-		x.made[id] = true
-		if v := x.c.v(id); v.Op == ir.OpMSet {
-			lo, hi := x.c.regs(v)
-			for n := lo; n < hi; n++ {
-				if x.read[n] || x.wrote[n] {
-					return false
-				}
-				x.masks[n] = true
-			}
-		}
-	}
-	return true
 }
