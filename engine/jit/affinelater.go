@@ -52,7 +52,16 @@ func (u *affine) later(places bool) {
 			}
 			continue
 		}
-		if _, ok := c.compConst(int32(k)); ok || !u.inside[m.id] || m.home >= 0 {
+		if _, ok := c.compConst(int32(k)); ok {
+			continue
+		}
+		if !u.inside[m.id] { // made before the run, which may not take its home away
+			if !places && m.kind == compZ && m.home >= 0 && u.written(uint64(m.home-offV)/uint64(4*c.lanes)) {
+				refuse("a value in a register's home is used later")
+			}
+			continue
+		}
+		if m.home >= 0 {
 			continue
 		}
 		if m.kind != compZ || m.wide || int(m.id) >= c.n {
