@@ -308,7 +308,7 @@ func TestStrideSeed(t *testing.T) {
 
 // foundStrides are seeds of loops that once made a difference, beyond the ones that every run tries.
 var foundStrides = []uint64{
-	5554365, // an address stood in a register's home when a run of affine addresses began, which wrote that register; the store behind the run had lost it
+	5554365,                               // an address stood in a register's home when a run of affine addresses began, which wrote that register; the store behind the run had lost it
 	20024001917, 20028004017, 20036000040, // the same
 }
 
