@@ -35,7 +35,9 @@ func diffEngines(t testing.TB, seed uint64, f *ir.Func) []string {
 func diffEnginesWith(t testing.TB, seed uint64, f *ir.Func, nvgpr int, setUp func(*rig)) []string {
 	needJIT(t)
 	lifter := func(lift.Source, *isa.Target, uint64, uint32, int) (*ir.Func, error) { return f, nil }
-	j, err := NewWith(code.New(lifter))
+	// Whoever goes on with a wave must know the function from its beginning: lifted at another PC, it would begin with its first block all the same.
+	caches := [2]*code.Cache{code.New(lifter), code.New(lifter)}
+	j, err := NewWith(caches[1])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,14 +50,14 @@ func diffEnginesWith(t testing.TB, seed uint64, f *ir.Func, nvgpr int, setUp fun
 	}
 	var rigs [2]*rig
 	var exits [2]ir.Exit
-	for i, e := range []engine.Engine{interp.NewWith(code.New(lifter)), j} {
+	for i, e := range []engine.Engine{interp.NewWith(caches[0]), j} {
 		g := newRig(t, f.Lanes, nvgpr)
 		defer g.free()
 		g.fill(seed, f.Lanes)
 		setUp(g)
 		g.w.PC = f.PC
 		g.w.S[isa.SRegFlatScratchLo], g.w.S[isa.SRegFlatScratchHi] = uint32(g.space.va)+4096, uint32(g.space.va>>32)
-		k, other := e.NewWorker(), interp.NewWith(code.New(lifter)).NewWorker()
+		k, other := e.NewWorker(), interp.NewWith(caches[i]).NewWorker()
 		all := g.w.Fuel
 		for left := pieces; left > 0; left-- {
 			if g.w.Fuel = all / pieces; left < pieces && !j.lazy && seed/256%2 == 1 { // and EXEC may be any
