@@ -203,13 +203,8 @@ func CompileWith(f *ir.Func, o Options) (*Program, error) {
 
 func (c *compiler) compileWith(f *ir.Func, o Options) (*Program, error) {
 	clear(c.foreign)
-	c.cpu = rt.CPU
-	if o.AVX2 {
-		c.cpu = rt.Features{AVX2: rt.CPU.AVX2}
-	}
 	for {
-		c.startMarks(o)
-		c.lower()
+		c.start(o)
 		p, err := c.compile(f)
 		if len(c.lacking) == 0 {
 			return p, err
@@ -221,6 +216,16 @@ func (c *compiler) compileWith(f *ir.Func, o Options) (*Program, error) {
 			c.foreign[id] = true
 		}
 	}
+}
+
+// start has the compiler forget the options of the Program before; begin rests on those of this one.
+func (c *compiler) start(o Options) {
+	c.cpu = rt.CPU
+	if o.AVX2 {
+		c.cpu = rt.Features{AVX2: rt.CPU.AVX2}
+	}
+	c.startMarks(o)
+	c.lower()
 }
 
 // isForeign tells whether the helper does id for want of an instruction.

@@ -144,9 +144,9 @@ func (g *guest) code(va uint64, memory []byte) (at [guestFuncs]uint64) {
 		at[i] = uint64(i*guestFunc + 4*(g.r.IntN(8)+g.r.IntN(2)*1000))
 	}
 	for i, f := range g.funcs {
-		pos, labels := at[i], map[string]uint64{}
+		labels := map[string]uint64{}
 		for pass := range 2 {
-			pos = at[i]
+			pos := at[i]
 			for _, l := range f {
 				if name, ok := strings.CutSuffix(l.text, ":"); ok {
 					labels[name] = pos

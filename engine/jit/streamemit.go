@@ -47,9 +47,8 @@ func (c *compiler) compileStream(f *ir.Func, x []int, group int, whole bool, o O
 		return nil, &ErrUnsupported{"lanes"}
 	}
 	clear(c.foreign)
+	c.start(o)
 	c.begin(f, noCopies(f))
-	c.startMarks(o)
-	c.lower()
 	c.b = &ir.Block{Term: ir.Term{Kind: ir.TermExit, Exit: ir.ExitEndPgm}}
 	s := &stream{c: c, x: x, unit: levelWave, lanes: int64(f.Lanes)}
 	if group > 0 {
