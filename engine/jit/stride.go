@@ -60,7 +60,7 @@ type strideAgain struct{}
 // maxStrideTries bounds the guesses.
 const maxStrideTries = 24
 
-// strideKeep is where opKeep puts a value: in the frame of the form, or in the state.
+// strideState and above are places in the state for opKeep; below, in the form's frame.
 const strideState = 1 << 32
 
 // findStride evaluates block b; nil when it has no such form.
