@@ -59,7 +59,7 @@ func newRig(t testing.TB, lanes, nv int) *rig {
 func (g *rig) free() {
 	rt.Free(g.state)
 	rt.Free(g.lds[:cap(g.lds)])
-	rt.Free(g.space.b)
+	rt.Free(g.space.b[:cap(g.space.b)])
 }
 
 func (g *rig) fill(seed uint64, lanes int) {
