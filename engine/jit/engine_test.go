@@ -91,30 +91,7 @@ func diffEnginesWith(t testing.TB, seed uint64, f *ir.Func, nvgpr int, setUp fun
 	if a.w.Fault != b.w.Fault {
 		d("fault %+v, want %+v", b.w.Fault, a.w.Fault)
 	}
-	for i := range a.w.S {
-		if a.w.S[i] != b.w.S[i] {
-			d("s%d = %#x, want %#x", i, b.w.S[i], a.w.S[i])
-		}
-	}
-	for n := range a.w.NVGPR {
-		if j.lazy && exits[0] != ir.ExitEndPgm {
-			break
-		}
-		x, y := a.w.VGPR(n), b.w.VGPR(n)
-		for l := range x {
-			if x[l] != y[l] {
-				d("v%d lane %d = %#x, want %#x", n, l, y[l], x[l])
-			}
-		}
-	}
-	for name, m := range map[string][2][]byte{"LDS": {a.lds[:cap(a.lds)], b.lds[:cap(b.lds)]}, "memory": {a.space.b, b.space.b}} {
-		for i := range m[0] {
-			if m[0][i] != m[1][i] {
-				d("%s at %#x = %#x, want %#x", name, i, m[1][i:i+8], m[0][i:i+8])
-				break
-			}
-		}
-	}
+	b.compare(a, !j.lazy || exits[0] == ir.ExitEndPgm, d)
 	return diff
 }
 

@@ -239,24 +239,7 @@ func faultDiff(t testing.TB, seed uint64) (diff []string, faults int) {
 	if end != got || end != ir.ExitEndPgm.String() {
 		d("end: %s, want %s", got, end)
 	}
-	for i := range a.w.S {
-		if a.w.S[i] != b.w.S[i] {
-			d("s%d = %#x, want %#x", i, b.w.S[i], a.w.S[i])
-		}
-	}
-	for n := range a.w.NVGPR {
-		x, y := a.w.VGPR(n), b.w.VGPR(n)
-		for l := range x {
-			if x[l] != y[l] {
-				d("v%d lane %d = %#x, want %#x", n, l, y[l], x[l])
-			}
-		}
-	}
-	for i := range a.space.b {
-		if a.space.b[i] != b.space.b[i] {
-			d("memory at %#x = %#x, want %#x", i, b.space.b[i], a.space.b[i])
-		}
-	}
+	b.compare(a, true, d)
 	return diff, faults
 }
 

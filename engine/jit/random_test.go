@@ -81,27 +81,7 @@ func compare(t *testing.T, seed uint64, f *ir.Func) bool {
 	if ea != eb || a.w.PC != b.w.PC || a.w.Fuel != b.w.Fuel {
 		d("exit %d pc %#x fuel %d, want %d %#x %d", eb, b.w.PC, b.w.Fuel, ea, a.w.PC, a.w.Fuel)
 	}
-	for i := range a.w.S {
-		if a.w.S[i] != b.w.S[i] {
-			d("s%d = %#x, want %#x", i, b.w.S[i], a.w.S[i])
-		}
-	}
-	for n := range a.w.NVGPR {
-		x, y := a.w.VGPR(n), b.w.VGPR(n)
-		for l := range x {
-			if x[l] != y[l] {
-				d("v%d lane %d = %#x, want %#x", n, l, y[l], x[l])
-			}
-		}
-	}
-	for name, m := range map[string][2][]byte{"LDS": {a.lds[:cap(a.lds)], b.lds[:cap(b.lds)]}, "memory": {a.space.b, b.space.b}} {
-		for i := range m[0] {
-			if m[0][i] != m[1][i] {
-				d("%s at %#x = %#x, want %#x", name, i, m[1][i:i+8], m[0][i:i+8])
-				break
-			}
-		}
-	}
+	b.compare(a, true, d)
 	if len(diff) > 0 {
 		t.Errorf("seed %d, %d lanes, %d values:\n  %s", seed, f.Lanes, len(f.Values), strings.Join(diff, "\n  "))
 	}

@@ -62,6 +62,35 @@ func (g *rig) free() {
 	rt.Free(g.space.b[:cap(g.space.b)])
 }
 
+// compare tells d where g differs from what is wanted: scalar registers, VGPRs if they count, the first place in the LDS and in memory.
+func (g *rig) compare(want *rig, vgprs bool, d func(format string, x ...any)) {
+	for i, x := range want.w.S {
+		if y := g.w.S[i]; x != y {
+			d("s%d = %#x, want %#x", i, y, x)
+		}
+	}
+	for n := range want.w.NVGPR {
+		if !vgprs {
+			break
+		}
+		x, y := want.w.VGPR(n), g.w.VGPR(n)
+		for l := range x {
+			if x[l] != y[l] {
+				d("v%d lane %d = %#x, want %#x", n, l, y[l], x[l])
+			}
+		}
+	}
+	for name, m := range map[string][2][]byte{"LDS": {want.lds[:cap(want.lds)], g.lds[:cap(g.lds)]}, "memory": {want.space.b, g.space.b}} {
+		for i := range m[0] {
+			if m[0][i] != m[1][i] {
+				end := min(i+8, len(m[0]))
+				d("%s at %#x = %#x, want %#x", name, i, m[1][i:end], m[0][i:end])
+				break
+			}
+		}
+	}
+}
+
 func (g *rig) fill(seed uint64, lanes int) {
 	r := rand.New(rand.NewPCG(seed, 9))
 	gg := &gen{r: r}

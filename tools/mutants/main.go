@@ -117,30 +117,39 @@ func read(name string) (list []mutant, err error) {
 	return list, nil
 }
 
-// build builds the test binary with all faults in it.
-func build(list []mutant, tmp, bin string) error {
-	here, err := filepath.Abs(dir)
-	if err != nil {
-		return err
-	}
+// seed returns the text of the files of package jit, which is in dir, with all faults in them. The text of each must be there once.
+func seed(list []mutant, dir string) (map[string]string, error) {
 	text := map[string]string{"mutant_hooks.go": hooks}
 	for i, m := range list {
 		s, ok := text[m.file]
 		if !ok {
 			b, err := os.ReadFile(filepath.Join(dir, m.file))
 			if err != nil {
-				return err
+				return nil, err
 			}
 			s = string(b)
 		}
 		if n := strings.Count(s, m.old); n != 1 {
-			return fmt.Errorf("%d: %s: %q is there %d times", i+1, m.file, m.old, n)
+			return nil, fmt.Errorf("%d: %s: %q is there %d times", i+1, m.file, m.old, n)
 		}
 		with := fmt.Sprintf("if mutant == %d {\n%s\n} else {\n%s\n}", i+1, m.new, m.old)
 		if m.expr {
 			with = fmt.Sprintf("mutated(%d, %s, %s)", i+1, m.new, m.old)
 		}
 		text[m.file] = strings.Replace(s, m.old, with, 1)
+	}
+	return text, nil
+}
+
+// build builds the test binary with all faults in it.
+func build(list []mutant, tmp, bin string) error {
+	here, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	text, err := seed(list, dir)
+	if err != nil {
+		return err
 	}
 	overlay := map[string]string{}
 	for name, s := range text {
