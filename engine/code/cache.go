@@ -18,7 +18,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"unsafe"
 
 	"github.com/pumice-gpu/pumice/engine/ir"
 	"github.com/pumice-gpu/pumice/engine/isa"
@@ -179,7 +178,7 @@ func (c *Cache) lookup(sp *space, s *mem.Space, t *isa.Target, pc uint64, mode u
 				p = &pending{done: make(chan struct{})}
 				g.byPC[pc] = p
 				sp.mu.Unlock()
-				p.code, p.err = c.make(s, t, pc, mode, lanes)
+				p.code, p.err = c.make(sp, s, t, pc, mode, lanes)
 				if p.err != nil {
 					sp.drop(g, pc, p)
 				} else {
@@ -242,14 +241,14 @@ func (sp *space) drop(g *group, pc uint64, p *pending) {
 	}
 }
 
-func (c *Cache) make(s *mem.Space, t *isa.Target, pc uint64, mode uint32, lanes int) (code *Code, err error) {
+func (c *Cache) make(sp *space, s *mem.Space, t *isa.Target, pc uint64, mode uint32, lanes int) (code *Code, err error) {
 	// Others wait for the result: a bug in the lifter must not leave them waiting.
 	defer func() {
 		if r := recover(); r != nil {
 			code, err = nil, fmt.Errorf("code: lifting %#x: %v", pc, r)
 		}
 	}()
-	src := &source{space: s}
+	src := &source{space: s, known: sp, target: t}
 	start := time.Now()
 	f, err := c.lift(src, t, pc, mode, lanes)
 	if missing := (*lift.FetchError)(nil); errors.As(err, &missing) && src.fault != nil && src.fault.VA>>mem.PageShift == missing.PC>>mem.PageShift {
@@ -294,29 +293,6 @@ func fetchAll(s *mem.Space, f *ir.Func) []byte {
 		at += n
 	}
 	return buf
-}
-
-// source reads instruction memory of a space.
-type source struct {
-	space *mem.Space
-	fault *mem.Fault // of the last Fetch that did not get all
-}
-
-// Fetch implements lift.Source.
-func (s *source) Fetch(pc uint64, dst []byte) int {
-	n := 0
-	for n < len(dst) {
-		host, avail, _, f := s.space.Translate(pc+uint64(n), mem.Exec)
-		if f != nil {
-			f.Lane = -1
-			s.fault = f
-			break
-		}
-		m := min(uint64(len(dst)-n), max(avail, 1))
-		copy(dst[n:], unsafe.Slice((*byte)(host), m))
-		n += int(m)
-	}
-	return n
 }
 
 // Local is one worker's view of a Cache: a small table that answers without locks. It belongs to one thread.

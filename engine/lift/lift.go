@@ -16,6 +16,13 @@ type Source interface {
 	Fetch(pc uint64, dst []byte) int
 }
 
+// Surrounded is a Source that knows of code that was lifted before. A wave that a fault has stopped inside a function goes on in one that begins
+// there and does not see what came before: an index may reach registers that only that names.
+type Surrounded interface {
+	// VGPRs is how many vector registers the known code around pc names, one more than the highest; 0 when none is known.
+	VGPRs(pc uint64) int
+}
+
 // FetchError says that the first instruction of a function is not, or not wholly, in executable memory: PC is its first dword that is missing.
 type FetchError struct{ PC uint64 }
 
@@ -40,8 +47,9 @@ type lifter struct {
 	second  *ictx  // of the other half of a dual instruction
 	maxVGPR int    // see lastVGPR; -1 until asked
 	calls   bool   // lastVGPR: the code calls or is called, so registers may hold arguments and results that it does not name
-	gprIdx  uint8  // operands that s_set_gpr_idx mode applies to
-	gprOn   bool   // the mode is on, since its s_set_gpr_idx_on in this block
+	gprOn   bool   // MODE's modeGPRIdx here: s_set_gpr_idx mode is on
+	gprIdx  uint8  // then: M0[15:12], the operands that it applies to,
+	gprAny  bool   // unless that is only known to M0
 	sinking bool   // behind a barrier that sinks,
 	sunk    uint32 // to here,
 	sunkPC  uint32 // from here
@@ -205,7 +213,9 @@ func (l *lifter) decode(code []byte, in *isa.Inst) error { return isa.Decode(l.t
 // block lifts the instructions of b up to the next block or a terminator.
 func (l *lifter) block(b *ir.Block, c *ictx) {
 	l.enter(b)
-	l.done, l.gprOn, l.sinking = false, false, false
+	l.done, l.sinking = false, false
+	l.gprOn = l.gprMode()
+	l.gprAny = l.gprOn
 	off := b.PC
 	in := &l.in
 	for {
@@ -214,21 +224,24 @@ func (l *lifter) block(b *ir.Block, c *ictx) {
 		}
 		if i, ok := l.at.blockAt(off); ok && off != b.PC {
 			l.pc = off
-			if l.gprOn {
-				l.illegal(b, errIndexMode.Error(), nil)
+			if l.gprOn != l.gprMode() {
+				l.exit(b, ir.ExitMode, 0, off)
 				return
 			}
 			b.Term = ir.Term{Kind: ir.TermJump, Cond: ir.NoID, Then: i, PC: off, Next: off}
 			return
 		}
 		l.pc = off
+		if l.gprOn != l.gprMode() {
+			// The blocks of a function are all of its MODE: what ends this one is lifted again, under the new MODE.
+			if fl := l.flow(off, in); fl.end || fl.branch || fl.resume {
+				l.exit(b, ir.ExitMode, 0, off)
+				return
+			}
+		}
 		w := l.code.at(l.addr(off))
 		err := l.decode(w, in)
 		if l.code.cut(w, err) || b.Insts > MaxInsts {
-			if l.gprOn {
-				l.illegal(b, errIndexMode.Error(), nil)
-				return
-			}
 			l.exit(b, ir.ExitFetch, 0, off) // who comes here finds the code, or the fault
 			return
 		}
@@ -246,9 +259,6 @@ func (l *lifter) block(b *ir.Block, c *ictx) {
 		}
 		c.begin()
 		c.inst()
-		if l.done && l.gprOn {
-			c.fail(errIndexMode)
-		}
 		if c.err != nil {
 			if l.sinking {
 				b.Insts--

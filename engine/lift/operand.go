@@ -345,9 +345,12 @@ func (c *ictx) modified(i int, t isa.DataType) val {
 	bits, k := bitsOf(t), kindOf(t)
 	perm := i == 0 && c.dpp != nil
 	var x ir.ID
+	idx, indexed := ir.NoID, false
+	if o.Kind == isa.OperandVGPR {
+		idx, indexed = c.gprIndex(i)
+	}
 	switch {
-	case c.gprOn && c.vec && c.gprIdx>>i&1 != 0 && o.Kind == isa.OperandVGPR:
-		idx := c.opx(ir.OpAnd, ir.S32, c.sget(isa.SRegM0), c.c32(0xff))
+	case indexed:
 		x = c.vgetRel(int(o.Reg), idx)
 		if bits == 64 {
 			x = c.pair(x, c.vgetRel(int(o.Reg)+1, idx))

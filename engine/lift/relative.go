@@ -11,17 +11,26 @@ import (
 // number. The IR has no such operation; the registers that the index can reach, those that the function names, are
 // taken one by one. An index that reaches none reads the first of them and writes nothing.
 //
-//fidelity: refused isa-gpr-index-branch: s_set_gpr_idx mode that is on at a branch: which registers an index can reach is not known where the code goes on
+//fidelity: refused isa-gpr-index-modifiers: s_set_gpr_idx mode with SDWA, DPP or packed operands
 //fidelity: approximate isa-relative-range: a relative index beyond the registers that the function names reads its base
 
-var errIndexMode = errors.New("s_set_gpr_idx mode across a branch: not implemented")
+var errIndexMode = errors.New("s_set_gpr_idx mode with SDWA, DPP or packed operands: not implemented")
 
-// lastVGPR is the highest vector register that the function's code names.
+// modeGPRIdx is MODE.GPR_IDX_EN, up to gfx9: s_set_gpr_idx mode is on (Vega ISA, "MODE register fields").
+const modeGPRIdx = 1 << 27
+
+// gprMode tells whether s_set_gpr_idx mode is on where blocks of the function begin.
+func (l *lifter) gprMode() bool { return l.mode&modeGPRIdx != 0 && l.gen <= isa.GFX940 }
+
+// lastVGPR is the highest vector register that the function's code names, or code that is known to surround it.
 func (l *lifter) lastVGPR() int {
 	if l.maxVGPR >= 0 {
 		return l.maxVGPR
 	}
 	l.maxVGPR = 0
+	if s, ok := l.code.src.(Surrounded); ok {
+		l.maxVGPR = max(0, min(s.VGPRs(l.pc0), accBase)-1)
+	}
 	see := func(ops []isa.Operand) {
 		for i := range ops {
 			if o := &ops[i]; o.Kind == isa.OperandVGPR {
@@ -197,21 +206,48 @@ func (c *ictx) setM0(keep, bits uint32, x ir.ID) {
 	c.out = append(c.out, write{kind: writeS, reg: isa.SRegM0, x: m})
 }
 
-// gprIdxRule is s_set_gpr_idx_*: M0[7:0] is the index, M0[15:12] says for which operands (sources 0, 1, 2, destination).
+// setGPRMode queues the write of MODE.GPR_IDX_EN.
+func (c *ictx) setGPRMode(on bool) {
+	m := c.opx(ir.OpAnd, ir.S32, c.sget(isa.SRegMODE), c.c32(^uint32(modeGPRIdx)))
+	if on {
+		m = c.opx(ir.OpOr, ir.S32, m, c.c32(modeGPRIdx))
+	}
+	c.out = append(c.out, write{kind: writeS, reg: isa.SRegMODE, x: m})
+	c.gprOn = on
+}
+
+// gprIdxRule is s_set_gpr_idx_*: M0[7:0] is the index, M0[15:12] says for which operands (sources 0, 1, 2, destination). The mode is a bit of MODE; a
+// function follows it through a block, and leaves where a block would end in another mode than it began.
 func gprIdxRule(c *ictx, args []string) error {
 	switch args[0] {
 	case "on":
 		en := uint32(c.in.Raw[0] >> 8 & 15)
 		c.setM0(0xffff0f00, en<<12, c.reg(&c.src[0], 0, false))
-		c.gprIdx, c.gprOn = uint8(en), true
+		c.setGPRMode(true)
+		c.gprIdx, c.gprAny = uint8(en), false
 	case "idx":
 		c.setM0(0xffffff00, 0, c.reg(&c.src[0], 0, false))
 	case "mode":
 		en := uint32(c.in.Raw[0] & 15)
 		c.setM0(0xffff0fff, en<<12, ir.NoID)
-		c.gprIdx = uint8(en)
+		c.gprIdx, c.gprAny = uint8(en), false
 	case "off":
-		c.gprOn = false
+		c.setGPRMode(false)
 	}
 	return nil
+}
+
+// gprIndex is what s_set_gpr_idx mode adds to the number of an instruction's source i, or of its destination, which is 3; ok is false when that is
+// surely nothing.
+func (c *ictx) gprIndex(i int) (idx ir.ID, ok bool) {
+	if !c.gprOn || !c.vec || !c.gprAny && c.gprIdx>>i&1 == 0 {
+		return ir.NoID, false
+	}
+	m0 := c.sget(isa.SRegM0)
+	idx = c.opx(ir.OpAnd, ir.S32, m0, c.c32(0xff))
+	if c.gprAny {
+		on := c.opx(ir.OpSToB, ir.S1, c.opx(ir.OpAnd, ir.S32, c.opx(ir.OpLShr, ir.S32, m0, c.c32(uint32(12+i))), c.c32(1)))
+		idx = c.opx(ir.OpSelect, ir.S32, on, idx, c.c32(0))
+	}
+	return idx, true
 }

@@ -162,9 +162,11 @@ func (c *ictx) store(o *isa.Operand, x ir.ID, t isa.DataType, i int) {
 }
 
 func (c *ictx) writeV(r int, x ir.ID) {
-	if c.gprOn && c.vec && c.gprIdx&8 != 0 && r < accBase {
-		c.vsetRel(r, c.opx(ir.OpAnd, ir.S32, c.sget(isa.SRegM0), c.c32(0xff)), x)
-		return
+	if r < accBase {
+		if idx, ok := c.gprIndex(3); ok {
+			c.vsetRel(r, idx, x)
+			return
+		}
 	}
 	c.out = append(c.out, write{kind: writeV, reg: r, x: x, mask: c.mask})
 }
@@ -255,6 +257,9 @@ func (c *ictx) flush() {
 	for _, w := range c.out {
 		switch w.kind {
 		case writeS:
+			if w.reg == isa.SRegM0 && c.m.ruleName != "gpridx" {
+				c.gprAny = true
+			}
 			c.sset(w.reg, w.x)
 		case writeS64:
 			c.sset64(w.reg, w.x)
