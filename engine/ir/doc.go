@@ -19,5 +19,5 @@
 // lane's address before the first lane is changed.
 //
 // Floating-point operations carry the MODE they run under (FP); a Func is lifted for one MODE, and an instruction that
-// changes MODE ends its block with ExitMode.
+// changes MODE ends its block with ExitMode (but for s_set_gpr_idx mode, MODE's bit 27, which may be on inside a block).
 package ir
