@@ -215,32 +215,35 @@ func draw(r *rand.Rand, k ir.Kind, how int) uint64 {
 	return uint64(r.IntN(2))<<(f.exp+f.man) | uint64(max(min(e, top-1), 0))<<f.man | man&(1<<f.man-1)
 }
 
-// fillForm fills the operands of the operation m.
-func fillForm(g *rig, m *ir.Matrix, seed uint64, how int) {
-	r := rand.New(rand.NewPCG(seed, 77))
-	put := func(reg, n int, k ir.Kind) {
-		for l := range g.w.VGPR(reg) {
-			bits := k.Bits()
-			for at := 0; at < 32*n; at += bits {
-				x := draw(r, k, how)
-				for i := 0; i < bits; i += 32 {
-					if bits < 64 {
-						x &= 1<<bits - 1
-					}
-					v := g.w.VGPR(reg + at/32)
-					s := at % 32
-					if i > 0 {
-						v = g.w.VGPR(reg + at/32 + 1)
-					}
-					v[l] = v[l]&^uint32((1<<min(bits, 32)-1)<<s) | uint32(x>>i<<s)
-					if s+bits > 32 && bits < 32 && at/32+1 < n {
-						v := g.w.VGPR(reg + at/32 + 1)
-						v[l] = uint32(x >> (32 - s))
-					}
+// putElements fills n registers with elements of kind k.
+func putElements(g *rig, r *rand.Rand, reg, n int, k ir.Kind, how int) {
+	bits := k.Bits()
+	for l := range g.w.VGPR(reg) {
+		for at := 0; at < 32*n; at += bits {
+			x := draw(r, k, how)
+			for i := 0; i < bits; i += 32 {
+				if bits < 64 {
+					x &= 1<<bits - 1
+				}
+				v := g.w.VGPR(reg + at/32)
+				s := at % 32
+				if i > 0 {
+					v = g.w.VGPR(reg + at/32 + 1)
+				}
+				v[l] = v[l]&^uint32((1<<min(bits, 32)-1)<<s) | uint32(x>>i<<s)
+				if s+bits > 32 && bits < 32 && at/32+1 < n {
+					v := g.w.VGPR(reg + at/32 + 1)
+					v[l] = uint32(x >> (32 - s))
 				}
 			}
 		}
 	}
+}
+
+// fillForm fills the operands of the operation m.
+func fillForm(g *rig, m *ir.Matrix, seed uint64, how int) {
+	r := rand.New(rand.NewPCG(seed, 77))
+	put := func(reg, n int, k ir.Kind) { putElements(g, r, reg, n, k, how) }
 	put(regA, 32, m.A)
 	put(regB, 32, m.B)
 	put(regC, 32, m.C)

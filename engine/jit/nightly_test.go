@@ -55,6 +55,7 @@ var shapes = []shape{
 		streamSeed(r, seed)
 		return r.diff
 	}},
+	{"matrices", 2, matricesDiff},
 }
 
 // inOrder is the difference of functions of twelve registers, most of whose lanes are on.
