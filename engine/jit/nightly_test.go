@@ -3,9 +3,12 @@
 package jit
 
 import (
+	"context"
 	"fmt"
 	"os"
+	"os/signal"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -105,7 +108,7 @@ func nightlyAVX2(seed uint64) bool { return !wide || seed/nightlyTurn%4 == 3 }
 
 // TestNightly runs random programs of all shapes (or those that NIGHTLY_SHAPES names) on both engines for NIGHTLY_CPU seconds of CPU time (a Go
 // duration such as 12h, or seconds), from seed NIGHTLY_SEED on (default: the day, so that each night has its own), or until there are NIGHTLY_DIFFERENCES
-// (20). A difference is told with its seed: TestNightlySeed looks at it.
+// (20), or the process is told to stop. A difference is told with its seed: TestNightlySeed looks at it.
 func TestNightly(t *testing.T) {
 	budget := os.Getenv("NIGHTLY_CPU")
 	if budget == "" {
@@ -138,8 +141,11 @@ func TestNightly(t *testing.T) {
 	if err != nil {
 		most = 20
 	}
+	stop, end := signal.NotifyContext(context.Background(), os.Interrupt, unix.SIGTERM) // the hours so far count
+	defer end()
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // a quarter more programs, for 200 MB
 	begin, told := cpuUsed(), time.Now()
-	going := func() bool { return cpuUsed()-begin < limit && bad.Load() < most }
+	going := func() bool { return cpuUsed()-begin < limit && bad.Load() < most && stop.Err() == nil }
 	for at := first; going(); at += nightlyTurn {
 		hostAVX2 = nightlyAVX2(at)
 		var next atomic.Uint64
