@@ -65,18 +65,15 @@ func (c *ictx) two(n int, args []string) (uint32, uint32) {
 func addLDSRules(r map[string]rule) {
 	r["ds_load"] = func(c *ictx, args []string) error {
 		t, ok := memTypes[args[0]]
-		o := c.dataOperand(true)
-		if !ok || o == nil {
+		o := c.need(c.dataOperand(true))
+		if !ok {
 			return errOperand
 		}
 		c.loaded(o, t, c.load(c.ldsAddress(c.ldsOffset()), t.bytes, t.sign))
 		return nil
 	}
 	r["ds_load2"] = func(c *ictx, args []string) error {
-		t, o := memTypes[args[0]], c.dataOperand(true)
-		if o == nil {
-			return errOperand
-		}
+		t, o := memTypes[args[0]], c.need(c.dataOperand(true))
 		k0, k1 := c.two(t.bytes, args)
 		x := c.load(c.ldsAddress(k0), t.bytes, false)
 		y := c.load(c.ldsAddress(k1), t.bytes, false)
@@ -86,8 +83,8 @@ func addLDSRules(r map[string]rule) {
 	}
 	r["ds_store"] = func(c *ictx, args []string) error {
 		t, ok := memTypes[args[0]]
-		o := c.dataOperand(false)
-		if !ok || o == nil {
+		o := c.need(c.dataOperand(false))
+		if !ok {
 			return errOperand
 		}
 		d := c.regs(o, 0, t.dwords())
@@ -98,10 +95,7 @@ func addLDSRules(r map[string]rule) {
 		return nil
 	}
 	r["ds_store2"] = func(c *ictx, args []string) error {
-		t, o, p := memTypes[args[0]], c.dataOperand(false), c.vgprOperand("data1")
-		if o == nil || p == nil {
-			return errOperand
-		}
+		t, o, p := memTypes[args[0]], c.need(c.dataOperand(false)), c.need(c.vgprOperand("data1"))
 		k0, k1 := c.two(t.bytes, args)
 		x, y := c.regs(o, 0, t.dwords()), c.regs(p, 0, t.dwords())
 		c.store1(c.ldsAddress(k0), t.bytes, x)
@@ -111,8 +105,8 @@ func addLDSRules(r map[string]rule) {
 	r["ds_atomic"] = func(c *ictx, args []string) error {
 		k, ok := atomicOps[args[0]]
 		t, ok2 := memTypes[args[1]]
-		o := c.dataOperand(false)
-		if !ok || !ok2 || o == nil {
+		o := c.need(c.dataOperand(false))
+		if !ok || !ok2 {
 			return errOperand
 		}
 		data, data2 := c.gather(c.regs(o, 0, t.dwords())), ir.NoID
@@ -139,10 +133,7 @@ func addLDSRules(r map[string]rule) {
 
 // swap2Rule is ds_wrxchg2*: two exchanges.
 func swap2Rule(c *ictx, args []string) error {
-	t, o, p, d := memTypes[args[0]], c.dataOperand(false), c.vgprOperand("data1"), c.dataOperand(true)
-	if o == nil || p == nil || d == nil {
-		return errOperand
-	}
+	t, o, p, d := memTypes[args[0]], c.need(c.dataOperand(false)), c.need(c.vgprOperand("data1")), c.need(c.dataOperand(true))
 	k0, k1 := c.two(t.bytes, args)
 	n := t.dwords()
 	swap := func(off uint32, o *isa.Operand) []ir.ID {
@@ -159,10 +150,7 @@ func swap2Rule(c *ictx, args []string) error {
 
 // permuteRule is ds_permute_b32 and ds_bpermute_b32: each lane sends to, or takes from, the lane that its address names.
 func permuteRule(c *ictx, args []string) error {
-	o, d, addr := c.dataOperand(false), c.dataOperand(true), c.vgprOperand("addr", "vaddr")
-	if o == nil || d == nil || addr == nil {
-		return errOperand
-	}
+	o, d, addr := c.need(c.dataOperand(false)), c.need(c.dataOperand(true)), c.need(c.vgprOperand("addr", "vaddr"))
 	i := c.op2(ir.OpAdd, c.reg(addr, 0, false), c.c32(c.ldsOffset()))
 	i = c.op2(ir.OpLShr, i, c.c32(2))
 	if c.gen >= isa.GFX10 && c.lanes == 64 {
@@ -183,17 +171,11 @@ func addtidRule(c *ictx, args []string) error {
 	off = c.opx(ir.OpAdd, ir.V32, off, c.opx(ir.OpAnd, ir.S32, c.sget(isa.SRegM0), c.c32(0xffff)))
 	a := address{space: ir.LDS, base: ir.NoID, off: off, imm: int32(c.ldsOffset()), mask: c.mask}
 	if args[0] == "load" {
-		o := c.dataOperand(true)
-		if o == nil {
-			return errOperand
-		}
+		o := c.need(c.dataOperand(true))
 		c.setRegs(o, 0, c.load(a, 4, false))
 		return nil
 	}
-	o := c.dataOperand(false)
-	if o == nil {
-		return errOperand
-	}
+	o := c.need(c.dataOperand(false))
 	c.store1(a, 4, c.regs(o, 0, 1))
 	return nil
 }
@@ -203,10 +185,7 @@ func addtidRule(c *ictx, args []string) error {
 //
 // fidelity: approximate isa-ds-append: ds_append and ds_consume on LDS address M0[15:0] + offset, where the RDNA 4 manual has the offset only
 func appendRule(c *ictx, args []string) error {
-	d := c.dataOperand(true)
-	if d == nil {
-		return errOperand
-	}
+	d := c.need(c.dataOperand(true))
 	op := ir.AtomicAdd
 	if args[0] == "consume" {
 		op = ir.AtomicSub
@@ -269,10 +248,7 @@ func src2Rule(c *ictx, args []string) error {
 // condxchgRule is ds_condxchg32_rtn_b64: of each half of an aligned quadword, the old value is returned and, when bit 31 of the
 // data is set, the other 31 bits of the data are written (RDNA 3 and CDNA 3 manuals).
 func condxchgRule(c *ictx, _ []string) error {
-	o, d := c.dataOperand(false), c.dataOperand(true)
-	if o == nil || d == nil {
-		return errOperand
-	}
+	o, d := c.need(c.dataOperand(false)), c.need(c.dataOperand(true))
 	a := c.ldsAddress(0)
 	a.off = c.op2(ir.OpAnd, c.op2(ir.OpAdd, a.off, c.c32(c.ldsOffset())), c.c32(0xfff8))
 	old := c.load(a, 8, false)
@@ -291,10 +267,7 @@ func condxchgRule(c *ictx, _ []string) error {
 // ldsDirectRule is lds_direct_load: the value at M0[15:0], of the type in M0[18:16], for all lanes of a quad that has an active one
 // (RDNA 3.5 manual, "LDS Direct Load").
 func ldsDirectRule(c *ictx, _ []string) error {
-	o := c.dataOperand(true)
-	if o == nil {
-		return errOperand
-	}
+	o := c.need(c.dataOperand(true))
 	m0 := c.sget(isa.SRegM0)
 	t := c.maskScalar()
 	quads := c.opx(ir.OpMToS, t, c.exec())
@@ -320,10 +293,7 @@ func ldsDirectRule(c *ictx, _ []string) error {
 
 // swizzleRule is ds_swizzle_b32: a fixed permute inside groups of 32 lanes; lanes that are not active read as 0.
 func swizzleRule(c *ictx, _ []string) error {
-	o, d := c.vgprOperand("addr", "vaddr", "data0"), c.dataOperand(true)
-	if o == nil || d == nil {
-		return errOperand
-	}
+	o, d := c.need(c.vgprOperand("addr", "vaddr", "data0")), c.need(c.dataOperand(true))
 	off := c.ldsOffset()
 	var lane [64]int8
 	for l := range 64 {

@@ -19,15 +19,8 @@ import (
 //fidelity: refused isa-load-tr-wave64: global_load_tr_* in wave64: how the matrix lies in the lanes is not published
 
 func addBlockRules(r map[string]rule) {
-	r["load_block"] = func(c *ictx, _ []string) error {
-		a, err := c.where()
-		if err != nil {
-			return err
-		}
-		o := c.dataOperand(true)
-		if o == nil {
-			return errOperand
-		}
+	r["load_block"] = placed(func(c *ictx, a address, _ []string) error {
+		o := c.need(c.dataOperand(true))
 		for i := range 32 {
 			at := c.piece(a, 4*i, 4)
 			at.mask = c.blockMask(i)
@@ -35,42 +28,28 @@ func addBlockRules(r map[string]rule) {
 			c.out = append(c.out, write{kind: writeV, reg: int(o.Reg) + i, x: x, mask: at.mask})
 		}
 		return nil
-	}
-	r["store_block"] = func(c *ictx, _ []string) error {
-		a, err := c.where()
-		if err != nil {
-			return err
-		}
-		o := c.dataOperand(false)
-		if o == nil {
-			return errOperand
-		}
+	})
+	r["store_block"] = placed(func(c *ictx, a address, _ []string) error {
+		o := c.need(c.dataOperand(false))
 		for i := range 32 {
 			at := c.piece(a, 4*i, 4)
 			at.mask = c.blockMask(i)
 			c.store1(at, 4, c.regs(o, i, 1))
 		}
 		return nil
-	}
-	r["load_tr"] = func(c *ictx, args []string) error {
+	})
+	r["load_tr"] = placed(func(c *ictx, a address, args []string) error {
 		if c.lanes != 32 {
 			return errLoadTr
 		}
-		a, err := c.where()
-		if err != nil {
-			return err
-		}
-		o := c.dataOperand(true)
-		if o == nil {
-			return errOperand
-		}
+		o := c.need(c.dataOperand(true))
 		bits := 8
 		if args[0] == "b16" {
 			bits = 16
 		}
 		c.setRegs(o, 0, c.transposed(c.load(a, bits, false), bits))
 		return nil
-	}
+	})
 }
 
 // blockMask is the lanes of EXEC when bit i of M0 is set, else none.

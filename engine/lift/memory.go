@@ -77,6 +77,26 @@ func (c *ictx) vgprOperand(names ...string) *isa.Operand {
 	return o
 }
 
+// need is o, or any register when the instruction has no such operand: then it fails.
+func (c *ictx) need(o *isa.Operand) *isa.Operand {
+	if o == nil {
+		c.fail(errOperand)
+		return &isa.Operand{Kind: isa.OperandVGPR}
+	}
+	return o
+}
+
+// placed is the rule of a memory instruction at an address.
+func placed(f func(c *ictx, a address, args []string) error) rule {
+	return func(c *ictx, args []string) error {
+		a, err := c.where()
+		if err != nil {
+			return err
+		}
+		return f(c, a, args)
+	}
+}
+
 // where computes the address of a FLAT, GLOBAL, SCRATCH or buffer instruction.
 func (c *ictx) where() (address, error) {
 	a := address{base: ir.NoID, off: ir.NoID, imm: c.in.Offset, mask: c.mask}
@@ -287,23 +307,16 @@ func (c *ictx) loaded(o *isa.Operand, t memType, d []ir.ID) {
 }
 
 func addMemoryRules(r map[string]rule) {
-	r["load"] = func(c *ictx, args []string) error {
+	r["load"] = placed(func(c *ictx, a address, args []string) error {
 		t, ok := memTypes[args[0]]
 		if !ok {
 			return fmt.Errorf("no memory type %s", args[0])
-		}
-		a, err := c.where()
-		if err != nil {
-			return err
 		}
 		if c.in.LDS || len(args) > 1 && args[1] == "lds" {
 			c.loadToLDS(a, t)
 			return nil
 		}
-		o := c.dataOperand(true)
-		if o == nil {
-			return errOperand
-		}
+		o := c.need(c.dataOperand(true))
 		if c.in.TFE { // one register more says which pages were missing: none
 			c.setRegs(o, t.dwords(), []ir.ID{c.c32(0)})
 		}
@@ -312,20 +325,13 @@ func addMemoryRules(r map[string]rule) {
 		}
 		c.loaded(o, t, c.load(c.piece(a, 0, t.bytes), t.bytes, t.sign))
 		return nil
-	}
-	r["store"] = func(c *ictx, args []string) error {
+	})
+	r["store"] = placed(func(c *ictx, a address, args []string) error {
 		t, ok := memTypes[args[0]]
 		if !ok {
 			return fmt.Errorf("no memory type %s", args[0])
 		}
-		a, err := c.where()
-		if err != nil {
-			return err
-		}
-		o := c.dataOperand(false)
-		if o == nil {
-			return errOperand
-		}
+		o := c.need(c.dataOperand(false))
 		d := c.regs(o, 0, t.dwords())
 		if t.high {
 			d[0] = c.op2(ir.OpLShr, d[0], c.c32(16))
@@ -335,24 +341,16 @@ func addMemoryRules(r map[string]rule) {
 		}
 		c.store1(c.piece(a, 0, t.bytes), t.bytes, d)
 		return nil
-	}
-	r["atomic"] = func(c *ictx, args []string) error {
-		a, err := c.where()
-		if err != nil {
-			return err
-		}
+	})
+	r["atomic"] = placed(func(c *ictx, a address, args []string) error {
 		return c.atomic(a, args, c.in.GLC)
-	}
-	r["store_lds"] = func(c *ictx, _ []string) error { // a dword of LDS to memory
-		a, err := c.where()
-		if err != nil {
-			return err
-		}
+	})
+	r["store_lds"] = placed(func(c *ictx, a address, _ []string) error { // a dword of LDS to memory
 		off := c.directOffset(2)
 		x := c.raw(ir.Value{Op: ir.OpLoad, Type: ir.V32, Space: ir.LDS, Width: 4, Imm: uint64(uint32(c.in.Offset))}, ir.NoID, off, c.exec())
 		c.store1(c.piece(a, 0, 4), 4, []ir.ID{x})
 		return nil
-	}
+	})
 	r["sload"] = sloadRule
 	r["sstore"] = sstoreRule
 	r["satomic"] = satomicRule
@@ -436,10 +434,7 @@ func (c *ictx) atomic(a address, args []string, ret bool) error {
 	if !ok || !ok2 {
 		return fmt.Errorf("no atomic %v", args)
 	}
-	o := c.dataOperand(false)
-	if o == nil {
-		return errOperand
-	}
+	o := c.need(c.dataOperand(false))
 	n := t.dwords()
 	data2 := ir.NoID
 	data := c.gather(c.regs(o, 0, n))
@@ -460,9 +455,7 @@ func (c *ictx) atomic1(a address, op ir.AtomicOp, kind ir.Kind, t memType, data,
 		v.FP = c.fp(kind)
 	}
 	if ret {
-		if dst == nil {
-			return errOperand
-		}
+		dst = c.need(dst)
 		v.Order |= ir.OrderReturn
 		v.Type = ir.V32
 		if t.bytes == 8 {
