@@ -209,6 +209,8 @@ scan:
 			if loads++; loads > 1 {
 				ends = append(ends, i)
 			}
+		default: // stores into the LDS
+			break scan
 		}
 	}
 	slices.Reverse(ends)
