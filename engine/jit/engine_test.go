@@ -33,6 +33,11 @@ func diffEngines(t testing.TB, seed uint64, f *ir.Func) []string {
 
 // diffEnginesWith is diffEngines with a number of registers, and a function that sets them up.
 func diffEnginesWith(t testing.TB, seed uint64, f *ir.Func, nvgpr int, setUp func(*rig)) []string {
+	return diffRigs(t, seed, f, nvgpr, (*rig).fill, setUp)
+}
+
+// diffRigs is diffEnginesWith with what fills registers and memory first.
+func diffRigs(t testing.TB, seed uint64, f *ir.Func, nvgpr int, fill func(g *rig, seed uint64, lanes int), setUp func(*rig)) []string {
 	needJIT(t)
 	lifter := func(lift.Source, *isa.Target, uint64, uint32, int) (*ir.Func, error) { return f, nil }
 	// Whoever goes on with a wave must know the function from its beginning: lifted at another PC, it would begin with its first block all the same.
@@ -53,7 +58,7 @@ func diffEnginesWith(t testing.TB, seed uint64, f *ir.Func, nvgpr int, setUp fun
 	for i, e := range []engine.Engine{interp.NewWith(caches[0]), j} {
 		g := newRig(t, f.Lanes, nvgpr)
 		defer g.free()
-		g.fill(seed, f.Lanes)
+		fill(g, seed, f.Lanes)
 		setUp(g)
 		g.w.PC = f.PC
 		g.w.S[isa.SRegFlatScratchLo], g.w.S[isa.SRegFlatScratchHi] = uint32(g.space.va)+4096, uint32(g.space.va>>32)

@@ -59,6 +59,8 @@ var shapes = []shape{
 		return r.diff
 	}},
 	{"matrices", 2, matricesDiff},
+	{"corners", 8, cornerDiff},
+	{"cornercrew", 3, cornerCrewDiff},
 }
 
 // inOrder is the difference of functions of twelve registers, most of whose lanes are on.

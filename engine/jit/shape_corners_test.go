@@ -1,0 +1,625 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"math/rand/v2"
+
+	"github.com/pumice-gpu/pumice/engine/ir"
+	"github.com/pumice-gpu/pumice/engine/isa"
+)
+
+// Loops with a run of affine addresses (affine.go) that also leaves behind what it does not load from: sums, products, halves, carries. Nothing but a guard's
+// own test tells whether these are right, while an address must lead to elements side by side. Most registers are as a run wants them, and at most one thing
+// of a program is odd, so that a single guard has to see it.
+
+// Registers of cornerFunc.
+const (
+	cornerFlat  = 0  // v0, v1: one number in each strip
+	cornerIndex = 2  // v2, v3: of dwords
+	cornerBytes = 4  // v4, v5
+	cornerAt    = 6  // v6:7, v8:9: addresses of dwords; v10:11: one in each strip
+	cornerWide  = 12 // v12:13: a number
+	cornerQuad  = 14 // v14: offsets of elements of 16 bytes
+	cornerFree  = 15 // v15: any
+	cornerTemp  = 16 // what the run leaves behind
+	cornerOut   = 28 // what it loads
+	cornerLDS   = 46 // the wave's addresses in the LDS
+	cornerSum   = 47
+	cornerVGPRs = 48
+
+	cornerStep  = 16 // s16: bytes from one iteration to the next
+	cornerOr    = 17 // s17: bits above an index
+	cornerNum   = 18 // s18: a small number
+	cornerBig   = 19 // s19: one whose sums have carries
+	cornerLeft  = 20 // s20: iterations
+	cornerAgain = 21 // s21: whether the loop is entered once more
+	cornerPart  = 22 // s22: the wave's part of the LDS
+	cornerLong  = 24 // s24:25
+	cornerCount = 26 // s26 and s27 are counted in the loop
+	cornerSaved = 32 // s32:33: EXEC
+	cornerMask  = 36 // s36: lanes of an if
+	cornerFlags = 40 // s40 to s47
+)
+
+// oddity is what is odd in a program.
+type oddity int
+
+const (
+	oddNothing oddity = iota
+	oddWrap           // an input wraps in a strip
+	oddLane           // a lane of an input is another's
+	oddMeet           // bits of a sum by OR meet
+	oddHigh           // a high half changes in a strip
+	oddPages          // strips lie across pages that lie apart
+	oddExec           // not all lanes are on
+	oddEnd            // strips lie across the end of memory
+	oddStrips         // strips have other steps
+	oddApart          // elements lie apart
+	oddUpper          // high halves that differ from lane to lane
+	oddForm           // an operation that a run does not know
+	oddCarry          // carries that differ in a strip
+	oddities
+)
+
+// cornerOdd is what is odd in the program of a seed.
+func cornerOdd(seed uint64) oddity {
+	x := oddity(seed * 0xd6e8feb86659fd93 >> 33 % 18)
+	if x >= oddities {
+		return oddNothing
+	}
+	return x
+}
+
+// cornerGen makes a cornerFunc.
+type cornerGen struct {
+	gen
+	odd        oddity
+	exec, base ir.ID
+	crew       bool
+	temp       int
+	flags      int
+	later      []ir.ID // 32-bit values that are used behind the run
+}
+
+func (g *cornerGen) one(op ir.Op, t ir.Type, args ...ir.ID) ir.ID {
+	return g.add(ir.Value{Op: op, Type: t, Args: args})
+}
+func (g *cornerGen) k(x int) ir.ID { return g.c(ir.S32, uint64(uint32(x))) }
+func (g *cornerGen) v(n int) ir.ID {
+	return g.add(ir.Value{Op: ir.OpVGet, Type: ir.V32, Imm: uint64(n)})
+}
+func (g *cornerGen) s(n int) ir.ID {
+	return g.add(ir.Value{Op: ir.OpSGet, Type: ir.S32, Imm: uint64(n)})
+}
+func (g *cornerGen) s64(n int) ir.ID {
+	return g.add(ir.Value{Op: ir.OpSGet64, Type: ir.S64, Imm: uint64(n)})
+}
+func (g *cornerGen) set(n int, x ir.ID) {
+	g.add(ir.Value{Op: ir.OpVSet, Imm: uint64(n), Args: []ir.ID{x, g.exec}})
+}
+func (g *cornerGen) setS(n int, x ir.ID) {
+	g.add(ir.Value{Op: ir.OpSSet, Imm: uint64(n), Args: []ir.ID{x}})
+}
+func (g *cornerGen) maybe(n int) bool   { return g.r.IntN(n) == 0 }
+func (g *cornerGen) is(x oddity) bool   { return g.odd == x && g.maybe(2) }
+func (g *cornerGen) pairOf(n int) ir.ID { return g.one(ir.OpPair, ir.V64, g.v(n), g.v(n+1)) }
+func (g *cornerGen) lo(x ir.ID) ir.ID   { return g.one(ir.OpLo, ir.V32, x) }
+func (g *cornerGen) hi(x ir.ID) ir.ID   { return g.one(ir.OpHi, ir.V32, x) }
+func (g *cornerGen) pick(x ...int) int  { return x[g.r.IntN(len(x))] }
+func (g *cornerGen) carry(a, b, c ir.ID) ir.ID {
+	m := g.one(ir.OpCarryAdd, ir.M, a, b, c)
+	switch g.r.IntN(4) {
+	case 0:
+		return m
+	case 1:
+		return g.one(ir.OpMAnd, ir.M, g.exec, m)
+	}
+	return g.one(ir.OpMAnd, ir.M, m, g.exec)
+}
+
+// block begins a block.
+func (g *cornerGen) block() *ir.Block {
+	b := &ir.Block{Index: len(g.f.Blocks), PC: uint32(len(g.f.Blocks) * 4096), Insts: 1 + g.r.IntN(9)}
+	g.f.Blocks = append(g.f.Blocks, b)
+	g.b, g.by = b, map[ir.Type][]ir.ID{}
+	g.exec = g.add(ir.Value{Op: ir.OpMGet, Type: ir.M, Imm: isa.SRegEXECLo})
+	g.base = g.s64(30)
+	return b
+}
+
+// halves adds 64-bit values in halves, as instructions of 32 bits do.
+func (g *cornerGen) halves(a, ah, b, bh ir.ID) (lo, hi ir.ID) {
+	if g.maybe(2) {
+		a, ah, b, bh = b, bh, a, ah
+	}
+	lo = g.one(ir.OpAdd, ir.V32, a, b)
+	c := g.carry(a, b, ir.NoID)
+	switch {
+	case ah == ir.NoID:
+		ah = bh
+	case bh != ir.NoID:
+		ah, bh = bh, ah
+	}
+	x := ah
+	if bh != ir.NoID {
+		x = g.one(ir.OpAdd, ir.V32, ah, bh)
+	}
+	if bit := g.one(ir.OpMToV, ir.V32, c); g.maybe(3) {
+		hi = g.one(ir.OpAdd, ir.V32, bit, x)
+	} else {
+		hi = g.one(ir.OpAdd, ir.V32, x, bit)
+	}
+	if g.maybe(4) && g.flags < 4 {
+		if bh == ir.NoID {
+			bh = g.k(0)
+		}
+		g.flag(g.carry(ah, bh, c))
+	}
+	return lo, hi
+}
+
+// flag writes a lane mask.
+func (g *cornerGen) flag(m ir.ID) {
+	g.add(ir.Value{Op: ir.OpMSet, Imm: uint64(cornerFlags + 2*g.flags), Args: []ir.ID{m}})
+	g.flags++
+}
+
+// flat is a number that is one in each strip.
+func (g *cornerGen) flat(depth int) ir.ID {
+	if depth == 0 || g.maybe(3) {
+		switch g.r.IntN(5) {
+		case 0:
+			return g.one(ir.OpSplat, ir.V32, g.s(g.pick(cornerNum, cornerBig)))
+		case 1:
+			return g.s(g.pick(cornerStep, cornerNum, cornerBig))
+		case 2:
+			return g.k(g.pick(1, 4, 64, -1, -16))
+		}
+		return g.v(cornerFlat + g.r.IntN(2))
+	}
+	x := g.v(cornerFlat + g.r.IntN(2)) // of lanes, whatever the other is
+	y := g.flat(depth - 1)
+	if g.maybe(2) && g.f.V(y).Type == ir.V32 {
+		x, y = y, x
+	}
+	switch op := []ir.Op{ir.OpAnd, ir.OpXor, ir.OpMul, ir.OpSub, ir.OpAdd, ir.OpOr, ir.OpLShr, ir.OpHi, ir.OpShl}[g.r.IntN(9)]; op {
+	case ir.OpLShr, ir.OpShl:
+		return g.one(op, ir.V32, x, g.k(g.pick(0, 1, 4, 31, 35)))
+	case ir.OpHi:
+		return g.hi(g.one(ir.OpMulU64, ir.V64, x, y))
+	default:
+		return g.one(op, ir.V32, x, y)
+	}
+}
+
+// narrow is a 32-bit value with steps.
+func (g *cornerGen) narrow(depth int) ir.ID {
+	if depth == 0 {
+		return g.v(g.pick(cornerIndex, cornerIndex+1, cornerBytes, cornerBytes+1, cornerQuad, cornerFree))
+	}
+	depth--
+	switch g.r.IntN(12) {
+	case 0, 1:
+		return g.one(ir.OpAdd, ir.V32, g.narrow(depth), g.flat(depth))
+	case 2:
+		return g.one(ir.OpAdd, ir.V32, g.flat(depth), g.narrow(depth))
+	case 3:
+		return g.one(ir.OpAdd, ir.V32, g.narrow(depth), g.narrow(0))
+	case 4:
+		return g.one(ir.OpSub, ir.V32, g.narrow(depth), g.flat(depth))
+	case 5:
+		return g.one(ir.OpMul, ir.V32, g.narrow(depth), g.k(g.pick(0, 1, 3, 12, 1<<10)))
+	case 6:
+		return g.one(ir.OpShl, ir.V32, g.narrow(depth), g.k(g.pick(0, 1, 2, 5, 32)))
+	case 7, 8:
+		return g.or()
+	case 9:
+		return g.hi(g.wide(depth))
+	default:
+		return g.lo(g.wide(depth))
+	}
+}
+
+// or is a sum by OR.
+func (g *cornerGen) or() ir.ID {
+	x := g.v(g.pick(cornerIndex, cornerIndex, cornerIndex+1, cornerBytes))
+	y := g.s(cornerOr)
+	if g.maybe(3) {
+		y = g.one(ir.OpAnd, ir.V32, g.v(cornerFlat+g.r.IntN(2)), y)
+	}
+	if g.is(oddMeet) {
+		y = g.k(1 << g.r.IntN(6))
+	}
+	if g.maybe(2) {
+		return g.one(ir.OpOr, ir.V32, x, y)
+	}
+	return g.one(ir.OpOr, ir.V32, y, x)
+}
+
+// wide is a 64-bit value.
+func (g *cornerGen) wide(depth int) ir.ID {
+	one := g.one
+	if depth == 0 {
+		switch g.r.IntN(5) {
+		case 0:
+			return g.pairOf(cornerWide)
+		case 1:
+			return g.pairOf(cornerAt + 2*g.r.IntN(3))
+		case 2:
+			return one(ir.OpAdd, ir.V64, one(ir.OpZext64, ir.V64, g.v(g.pick(cornerIndex, cornerBytes))), g.s64(cornerLong))
+		}
+		return one(ir.OpZext64, ir.V64, g.narrow(0))
+	}
+	depth--
+	switch g.r.IntN(13) {
+	case 0, 1:
+		return one(ir.OpAdd, ir.V64, g.wide(depth), g.s64(cornerLong))
+	case 2:
+		return one(ir.OpAdd, ir.V64, g.wide(depth), g.wide(0))
+	case 3:
+		return one(ir.OpShl, ir.V64, g.wide(depth), g.k(g.pick(0, 1, 2, 3, 32)))
+	case 4:
+		return one(ir.OpMulU64, ir.V64, g.narrow(depth), g.k(g.pick(0, 4, 12, 1<<16)))
+	case 5:
+		return one(ir.OpMulU64, ir.V64, g.v(cornerFlat+g.r.IntN(2)), g.flat(depth))
+	case 6:
+		return one(ir.OpPair, ir.V64, g.narrow(depth), g.flat(0))
+	case 7:
+		x := one(ir.OpMulU64, ir.V64, g.v(cornerFlat), g.flat(0))
+		return one(ir.OpLShr, ir.V64, x, g.k(g.pick(0, 4, 33)))
+	case 8:
+		return one(ir.OpSub, ir.V64, g.wide(depth), g.s64(cornerLong))
+	case 9:
+		return one(ir.OpZext64, ir.V64, g.or())
+	case 10:
+		return one(ir.OpOr, ir.V64, one(ir.OpZext64, ir.V64, g.v(cornerIndex)), one(ir.OpShl, ir.V64, one(ir.OpZext64, ir.V64, g.flat(0)), g.k(g.pick(12, 32))))
+	default:
+		lo, hi := g.halves(g.narrow(depth), g.flat(0), g.v(cornerFlat+g.r.IntN(2)), ir.NoID)
+		if g.maybe(2) {
+			lo, hi = g.halves(g.v(cornerWide), g.v(cornerWide+1), g.s(cornerLong), g.s(cornerLong+1))
+		}
+		return one(ir.OpPair, ir.V64, lo, hi)
+	}
+}
+
+// leave writes something that the run leaves behind.
+func (g *cornerGen) leave() {
+	put := func(x ir.ID) {
+		g.set(cornerTemp+g.temp%12, x)
+		g.temp++
+		if g.maybe(4) {
+			g.later = append(g.later, x)
+		}
+	}
+	switch g.r.IntN(9) {
+	case 0, 1, 2:
+		put(g.narrow(2))
+	case 3, 4:
+		x := g.wide(1 + g.r.IntN(2))
+		put(g.lo(x))
+		put(g.hi(x))
+	case 5: // a copy
+		put(g.v(g.r.IntN(cornerTemp)))
+	case 6:
+		put(g.flat(2))
+	default:
+		if g.flags == 4 {
+			return
+		}
+		switch g.r.IntN(4) {
+		case 0:
+			g.flag(g.carry(g.narrow(1), g.flat(1), ir.NoID))
+		case 1:
+			g.flag(g.carry(g.v(cornerIndex+g.r.IntN(2)), g.s(cornerBig), ir.NoID))
+		case 2:
+			g.flag(g.carry(g.v(cornerIndex), g.v(cornerFlat+g.r.IntN(2)), ir.NoID))
+		default:
+			g.flag(g.carry(g.wide(1), g.s64(cornerLong), ir.NoID))
+		}
+	}
+}
+
+// strange does what a run does not know.
+func (g *cornerGen) strange() {
+	one := g.one
+	put := func(x ir.ID) { g.set(cornerTemp+g.r.IntN(12), x) }
+	index := g.v(cornerIndex)
+	switch g.r.IntN(13) {
+	case 0:
+		put(one(ir.OpShl, ir.V32, index, g.s(cornerNum)))
+	case 1:
+		put(one(ir.OpAdd, ir.V32, g.v(cornerIndex), one(ir.OpReadLane, ir.S32, index, g.k(3))))
+	case 2:
+		put(g.lo(one(ir.OpMul, ir.V64, g.wide(1), g.wide(0))))
+	case 3:
+		put(one(ir.OpMul, ir.V32, g.k(12), index))
+	case 4:
+		put(one(ir.OpXor, ir.V32, index, g.v(cornerBytes)))
+	case 5: // EXEC elsewhere
+		g.add(ir.Value{Op: ir.OpMSet, Imm: 48, Args: []ir.ID{g.exec}})
+	case 6: // masks that overlap
+		m := g.carry(index, g.s(cornerBig), ir.NoID)
+		g.add(ir.Value{Op: ir.OpMSet, Imm: 48, Args: []ir.ID{m}})
+		g.add(ir.Value{Op: ir.OpMSet, Imm: 49, Args: []ir.ID{g.carry(index, g.v(cornerFlat), ir.NoID)}})
+	case 7:
+		m := one(ir.OpMAnd, ir.M, g.carry(index, g.s(cornerBig), ir.NoID), g.carry(index, g.v(cornerFlat), ir.NoID))
+		if put(one(ir.OpMToV, ir.V32, m)); g.maybe(2) {
+			g.add(ir.Value{Op: ir.OpMSet, Imm: 48, Args: []ir.ID{m}})
+		}
+	case 8: // lanes of another mask
+		m := g.add(ir.Value{Op: ir.OpMGet, Type: ir.M, Imm: cornerFlags})
+		g.add(ir.Value{Op: ir.OpVSet, Imm: cornerTemp, Args: []ir.ID{index, m}})
+	case 9:
+		g.add(ir.Value{Op: ir.OpMSet, Imm: 48, Args: []ir.ID{one(ir.OpICmp, ir.M, index, g.s(cornerNum))}})
+	case 10: // a carry of 64 bits in a sum
+		m := g.carry(g.wide(1), g.s64(cornerLong), ir.NoID)
+		put(one(ir.OpAdd, ir.V32, g.v(cornerFlat), one(ir.OpMToV, ir.V32, m)))
+	case 11:
+		put(one(ir.OpShl, ir.V32, g.v(cornerFree), g.k(28)))
+	default:
+		g.add(ir.Value{Op: ir.OpVSet, Imm: cornerTemp, Args: []ir.ID{index, g.c(ir.M, 0xff00ff)}})
+	}
+}
+
+// load loads from consecutive elements.
+func (g *cornerGen) load() []ir.ID {
+	one := g.one
+	v := ir.Value{Op: ir.OpLoad, Type: ir.V32, Width: 4, Space: ir.Global, Args: []ir.ID{ir.NoID, ir.NoID, g.exec}}
+	if g.maybe(3) {
+		v.Args[2] = g.c(ir.M, ^uint64(0))
+		if g.odd == oddExec {
+			v.Args[2] = g.exec
+		}
+	}
+	if g.maybe(2) {
+		v.Imm = uint64(uint32(4 * (g.r.IntN(64) - 32)))
+	}
+	at := cornerAt + 2*g.r.IntN(2)
+	shift := 2
+	if g.is(oddApart) {
+		shift = g.pick(1, 3)
+	}
+	switch g.r.IntN(10) {
+	case 0, 1:
+		v.Args[1] = g.pairOf(at)
+	case 2:
+		lo, hi := g.halves(g.v(at), g.v(at+1), g.s(cornerStep), ir.NoID)
+		v.Args[1] = one(ir.OpPair, ir.V64, lo, hi)
+		if g.maybe(2) {
+			g.set(cornerTemp+g.temp%12, lo)
+			g.set(cornerTemp+(g.temp+1)%12, hi)
+			g.temp += 2
+		}
+	case 3:
+		lo, hi := g.halves(g.v(cornerAt+4), g.v(cornerAt+5), g.v(cornerBytes), ir.NoID)
+		v.Args[1] = one(ir.OpPair, ir.V64, lo, hi)
+	case 4: // by a scalar base
+		v.Args[0], v.Args[1] = g.base, g.v(cornerBytes+g.r.IntN(2))
+	case 5:
+		v.Args[0], v.Args[1] = g.base, one(ir.OpShl, ir.V32, g.or(), g.k(shift))
+	case 6:
+		x := one(ir.OpMulU64, ir.V64, one(ir.OpAdd, ir.V32, g.v(cornerFlat), g.s(cornerNum)), g.s(cornerNum))
+		x = one(ir.OpShl, ir.V64, one(ir.OpAdd, ir.V64, x, one(ir.OpZext64, ir.V64, g.v(cornerIndex))), g.k(shift))
+		lo, hi := g.halves(g.s(30), g.s(31), g.lo(x), g.hi(x))
+		v.Args[1] = one(ir.OpPair, ir.V64, lo, hi)
+	case 7: // 8 bytes
+		v.Type, v.Width = ir.V64, 8
+		if g.maybe(2) {
+			v.Type, v.N = ir.T, 2
+		}
+		v.Args[1] = one(ir.OpAdd, ir.V64, one(ir.OpShl, ir.V64, one(ir.OpZext64, ir.V64, g.v(cornerIndex+g.r.IntN(2))), g.k(3)), g.base)
+	case 8: // 16 bytes
+		v.Type, v.N, v.Width = ir.T, 4, 16
+		v.Args[0], v.Args[1] = g.base, g.v(cornerQuad)
+	default:
+		x := one(ir.OpShl, ir.V32, one(ir.OpAdd, ir.V32, g.v(cornerIndex+g.r.IntN(2)), g.s(cornerNum)), g.k(shift))
+		v.Args[1] = one(ir.OpAdd, ir.V64, one(ir.OpZext64, ir.V64, x), g.base)
+	}
+	id := g.add(v)
+	switch {
+	case v.Type == ir.V32:
+		return []ir.ID{id}
+	case v.Type == ir.V64:
+		return []ir.ID{g.lo(id), g.hi(id)}
+	}
+	var parts []ir.ID
+	for i := range v.N {
+		parts = append(parts, g.add(ir.Value{Op: ir.OpElem, Type: ir.V32, Imm: uint64(i), Args: []ir.ID{id}}))
+	}
+	return parts
+}
+
+// cornerFunc is a random loop with a run.
+func cornerFunc(seed uint64, crew bool) *ir.Func {
+	r := rand.New(rand.NewPCG(seed, 51))
+	g := &cornerGen{gen: gen{r: r, f: &ir.Func{PC: 0x10000, Lanes: []int{32, 64, 64}[r.IntN(3)]}, nv: cornerVGPRs}, odd: cornerOdd(seed), crew: crew}
+	f := g.f
+	b := g.block()
+	b.Term = ir.Term{Kind: ir.TermJump, Then: 1}
+
+	b = g.block()
+	if g.maybe(4) { // what lies before the run
+		g.set(cornerFree, g.one(ir.OpAdd, ir.V32, g.v(cornerFree), g.v(cornerIndex)))
+		if x := g.one(ir.OpXor, ir.V32, g.v(cornerSum), g.v(cornerFree)); g.maybe(2) {
+			g.add(ir.Value{Op: ir.OpStore, Width: 4, Space: ir.LDS, Args: []ir.ID{ir.NoID, g.v(cornerLDS), g.exec, x}})
+		}
+	}
+	sum := []ir.ID{g.v(cornerSum)}
+	out := cornerOut
+	moved := 0
+	move := func(n int) { // an address goes on
+		lo, hi := g.halves(g.v(n), g.v(n+1), g.s(cornerStep), ir.NoID)
+		g.set(n, lo)
+		g.set(n+1, hi)
+		moved |= 1 << n
+	}
+	scalars := func() {
+		n := cornerCount + r.IntN(2)
+		if g.setS(n, g.one(ir.OpAdd, ir.S32, g.s(n), g.s(cornerNum))); g.maybe(3) {
+			n = g.pick(cornerStep, cornerNum, cornerLong+1)
+			g.setS(n, g.one(ir.OpAdd, ir.S32, g.s(n), g.k(64)))
+		}
+	}
+	loads := 2 + r.IntN(2)
+	for i := range loads {
+		if g.maybe(2) {
+			g.leave()
+		}
+		if i > 0 && g.maybe(5) {
+			scalars()
+		}
+		if g.odd == oddForm && g.maybe(2) {
+			g.strange()
+		}
+		for _, x := range g.load() {
+			if r.IntN(8) > 0 {
+				g.set(out, x)
+				out++
+			}
+			sum = append(sum, x)
+		}
+		if n := cornerAt + 2*r.IntN(3); g.maybe(5) && moved>>n&1 == 0 {
+			move(n)
+		}
+	}
+	again := g.temp // temporaries that are written once more behind the run
+	if g.maybe(2) { // before anything is done with what was loaded
+		for n := cornerAt; n < cornerWide; n += 2 {
+			if g.maybe(2) && moved>>n&1 == 0 {
+				move(n)
+			}
+		}
+		if g.maybe(3) {
+			g.leave()
+		}
+	}
+	total := sum[0]
+	for _, x := range append(sum[1:], g.later...) {
+		total = g.one(ir.OpXor, ir.V32, g.one(ir.OpMul, ir.V32, total, g.k(0x01000193)), x)
+	}
+	g.set(cornerSum, total)
+	for n := range min(again, 12) {
+		if g.maybe(4) {
+			g.set(cornerTemp+n, g.one(ir.OpXor, ir.V32, total, g.k(n)))
+		}
+	}
+	for n := cornerAt; n < cornerWide; n += 2 {
+		if g.maybe(3) && moved>>n&1 == 0 {
+			move(n)
+		}
+	}
+	switch r.IntN(8) {
+	case 0:
+		n := g.pick(cornerIndex, cornerBytes, cornerFlat)
+		g.set(n, g.one(ir.OpAdd, ir.V32, g.v(n), g.s(cornerNum)))
+	case 1: // the high half alone
+		g.setS(cornerLong+1, g.one(ir.OpAdd, ir.S32, g.s(cornerLong+1), g.k(1)))
+	case 2:
+		scalars()
+	case 3:
+		g.set(cornerWide, g.one(ir.OpAdd, ir.V32, g.v(cornerWide), g.k(g.pick(16, 64, 5))))
+	}
+	left := g.one(ir.OpSub, ir.S32, g.s(cornerLeft), g.k(1))
+	g.setS(cornerLeft, left)
+	more := g.add(ir.Value{Op: ir.OpICmp, Type: ir.S1, Pred: ir.NE, Args: []ir.ID{left, g.k(0)}})
+	kind := r.IntN(4)
+	if crew {
+		kind = g.pick(0, 1, 1, 1)
+	}
+	branch := func(head int) {
+		more := g.add(ir.Value{Op: ir.OpICmp, Type: ir.S1, Pred: ir.NE, Args: []ir.ID{g.s(cornerLeft), g.k(0)}})
+		g.b.Term = ir.Term{Kind: ir.TermBranch, Cond: more, Then: head, Else: len(f.Blocks)}
+	}
+	switch kind {
+	case 0:
+		b.Term = ir.Term{Kind: ir.TermBranch, Cond: more, Then: 1, Else: 2}
+	case 1: // another block in the loop
+		if b.Term = (ir.Term{Kind: ir.TermJump, Then: 2}); crew {
+			b.Term = ir.Term{Kind: ir.TermExit, Exit: ir.ExitBarrier, Next: 2 * 4096, Cond: ir.NoID}
+		}
+		g.block()
+		switch r.IntN(4) {
+		case 0:
+			g.set(g.pick(cornerFlat, cornerIndex), g.one(ir.OpAdd, ir.V32, g.v(g.pick(cornerFlat, cornerIndex)), g.k(16)))
+		case 1:
+			g.setS(cornerLong+1, g.one(ir.OpXor, ir.S32, g.s(cornerLong+1), g.k(1)))
+		}
+		branch(1)
+	default: // an if, so that the blocks have copies for full EXEC
+		b.Term = ir.Term{Kind: ir.TermJump, Then: 2}
+		g.diverge()
+		branch(1)
+	}
+	if g.maybe(2) { // once more into the loop, with other registers
+		n := len(f.Blocks)
+		b = g.block()
+		more := g.s(cornerAgain)
+		g.setS(cornerAgain, g.one(ir.OpSub, ir.S32, more, g.k(1)))
+		g.setS(cornerLeft, g.k(1+r.IntN(4)))
+		for range 1 + r.IntN(3) {
+			switch n := r.IntN(cornerTemp); {
+			case n < cornerAt:
+				g.set(n, g.one(ir.OpAdd, ir.V32, g.v(n), g.k(16*(1+r.IntN(4)))))
+			case n == cornerQuad:
+				g.set(n, g.one(ir.OpAdd, ir.V32, g.v(n), g.k(256)))
+			case n == cornerFree:
+				g.setS(cornerNum, g.k(r.IntN(8)))
+			case n >= cornerWide:
+				g.setS(cornerLong+n-cornerWide, g.k(64*r.IntN(8)))
+			case n%2 == 0:
+				g.set(n, g.one(ir.OpXor, ir.V32, g.v(n), g.k(64)))
+			}
+		}
+		if g.maybe(6) {
+			g.add(ir.Value{Op: ir.OpMSet, Imm: isa.SRegEXECLo, Args: []ir.ID{g.c(ir.M, [2]uint64{^uint64(0), 0x00ffff00ffffff7f}[r.IntN(2)])}})
+		}
+		cond := g.add(ir.Value{Op: ir.OpICmp, Type: ir.S1, Pred: ir.SGT, Args: []ir.ID{more, g.k(0)}})
+		b.Term = ir.Term{Kind: ir.TermBranch, Cond: cond, Then: 1, Else: n + 1}
+	}
+	if b = g.block(); g.maybe(2) { // nobody reads what the run leaves, but it
+		for n := cornerTemp; n < cornerLDS; n++ {
+			g.set(n, g.one(ir.OpAdd, ir.V32, g.v(cornerSum), g.k(n)))
+		}
+	}
+	b.Term = ir.Term{Kind: ir.TermExit, Exit: ir.ExitEndPgm, Next: 4, Cond: ir.NoID}
+	return f
+}
+
+// diverge adds blocks with an if: lanes above s36 are out. What follows is in a block of its own.
+func (g *cornerGen) diverge() {
+	s := ir.S64
+	if g.f.Lanes == 32 {
+		s = ir.S32
+	}
+	get := func(n int) ir.ID {
+		if s == ir.S32 {
+			return g.s(n)
+		}
+		return g.s64(n)
+	}
+	set := func(n int, x ir.ID) {
+		op := ir.OpSSet64
+		if s == ir.S32 {
+			op = ir.OpSSet
+		}
+		g.add(ir.Value{Op: op, Imm: uint64(n), Args: []ir.ID{x}})
+	}
+	b := g.block()
+	m := g.add(ir.Value{Op: ir.OpICmp, Type: ir.M, Pred: ir.ULT, Args: []ir.ID{g.one(ir.OpLaneID, ir.V32), g.s(cornerMask)}})
+	was := get(isa.SRegEXECLo)
+	set(cornerSaved, was)
+	set(isa.SRegEXECLo, g.one(ir.OpAnd, s, g.one(ir.OpMToS, s, m), was))
+	b.Term = ir.Term{Kind: ir.TermJump, Then: b.Index + 1}
+	if g.maybe(2) {
+		b.Term = ir.Term{Kind: ir.TermBranch, Cond: g.one(ir.OpMIsZ, ir.S1, g.add(ir.Value{Op: ir.OpMGet, Type: ir.M, Imm: isa.SRegEXECLo})), Then: b.Index + 2, Else: b.Index + 1}
+	}
+	b = g.block()
+	g.set(cornerSum, g.one(ir.OpAdd, ir.V32, g.v(cornerSum), g.k(1)))
+	if g.maybe(3) {
+		g.set(cornerFlat, g.one(ir.OpAdd, ir.V32, g.v(cornerFlat), g.k(4)))
+	}
+	b.Term = ir.Term{Kind: ir.TermJump, Then: b.Index + 1}
+	g.block()
+	set(isa.SRegEXECLo, g.one(ir.OpOr, s, get(isa.SRegEXECLo), get(cornerSaved)))
+}
