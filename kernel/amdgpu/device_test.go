@@ -44,7 +44,7 @@ func TestBOIsZeroAndReturnsMemory(t *testing.T) {
 	d := bringUp(t, "mi210", 64<<20)
 	for _, dom := range []Domain{VRAM, GTT} {
 		for range 3 {
-			b, err := d.NewBO(dom, 5<<20+123, false)
+			b, err := d.NewBO(dom, 5<<20+123)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -97,11 +97,11 @@ func TestBOErrors(t *testing.T) {
 		size uint64
 		want error
 	}{{VRAM, 0, unix.EINVAL}, {VRAM, 65 << 20, unix.ENOMEM}, {GTT, 2 << 30, unix.ENOMEM}, {VRAM, 1 << 60, unix.EINVAL}, {Userptr, 4096, unix.EINVAL}} {
-		if _, err := d.NewBO(c.dom, c.size, false); err != c.want {
+		if _, err := d.NewBO(c.dom, c.size); err != c.want {
 			t.Errorf("%s %#x: %v, want %v", c.dom, c.size, err, c.want)
 		}
 	}
-	b, _ := d.NewBO(GTT, 8192, false)
+	b, _ := d.NewBO(GTT, 8192)
 	defer b.Put()
 	for _, c := range [][2]uint64{{8192, 4096}, {0, 12288}, {1, 4096}, {4096, 8192}, {0, 0}, {^uint64(4095), 4096}} {
 		if _, err := b.Segments(c[0], c[1]); err != unix.EINVAL {
@@ -144,7 +144,7 @@ func TestVMIDsAndSlots(t *testing.T) {
 	if err := d.Bind(vms[8], silicon.VMContext{}); err != nil || vms[8].VMID() != FirstVMID+3 {
 		t.Errorf("%v %d", err, vms[8].VMID())
 	}
-	b, err := d.NewBO(VRAM, 4<<20, false)
+	b, err := d.NewBO(VRAM, 4<<20)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -303,9 +303,9 @@ func (f *File) gemCreate(a *drm.GEMCreateArgs) error {
 	case a.Domains&drm.DomainVRAM != 0:
 		dom = amdgpu.VRAM
 	}
-	bo, err := f.node.Dev.NewBO(dom, a.Size, a.DomainFlags&drm.CreateVRAMContiguous != 0)
+	bo, err := f.node.Dev.NewBO(dom, a.Size)
 	if err == unix.ENOMEM && dom == amdgpu.VRAM && a.Domains&drm.DomainGTT != 0 {
-		bo, err = f.node.Dev.NewBO(amdgpu.GTT, a.Size, false)
+		bo, err = f.node.Dev.NewBO(amdgpu.GTT, a.Size)
 	}
 	if err != nil {
 		return err

@@ -136,7 +136,7 @@ func (p *process) ownPage() error {
 	if there {
 		return nil
 	}
-	bo, err := p.pdds[0].node.dev.NewBO(amdgpu.GTT, kfd.EventPageSize, true)
+	bo, err := p.pdds[0].node.dev.NewBO(amdgpu.GTT, kfd.EventPageSize)
 	if err != nil {
 		return unix.ENOMEM
 	}

@@ -81,11 +81,11 @@ func (p *process) backing(b *buffer, a *kfd.AllocMemoryOfGPUArgs) (mmapOffset ui
 		if a.Flags&kfd.AllocPublic != 0 && !dev.Profile.Memory.LargeBAR {
 			return 0, unix.EINVAL
 		}
-		if b.bo, err = dev.NewBO(amdgpu.VRAM, a.Size, a.Flags&kfd.AllocContiguous != 0); err == nil {
+		if b.bo, err = dev.NewBO(amdgpu.VRAM, a.Size); err == nil {
 			b.bo.RoundVRAM(vramGranule)
 		}
 	case kfd.AllocGTT:
-		b.bo, err = dev.NewBO(amdgpu.GTT, size, false)
+		b.bo, err = dev.NewBO(amdgpu.GTT, size)
 	case kfd.AllocUserptr:
 		if p.ranges.overlaps(a.MmapOffset, size) {
 			return 0, unix.EADDRINUSE
@@ -106,7 +106,7 @@ func (p *process) backing(b *buffer, a *kfd.AllocMemoryOfGPUArgs) (mmapOffset ui
 			return 0, unix.EINVAL
 		}
 		// The page holds the HDP flush registers: host and device are coherent here, so writes to it may do nothing.
-		b.bo, err = dev.NewBO(amdgpu.MMIO, a.Size, false)
+		b.bo, err = dev.NewBO(amdgpu.MMIO, a.Size)
 		mmapOffset = kfd.MmapOffset(kfd.MmapMMIO, pd.node.id, 0)
 	default:
 		return 0, unix.EINVAL

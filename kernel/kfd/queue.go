@@ -128,7 +128,7 @@ func (q *queue) enter() error {
 		return err
 	}
 	// The MQD is the driver's own memory.
-	if q.mqd, err = dev.NewBO(amdgpu.GTT, mqd.ComputeBytes, true); err != nil {
+	if q.mqd, err = dev.NewBO(amdgpu.GTT, mqd.ComputeBytes); err != nil {
 		return err
 	}
 	q.mem, _ = q.mqd.Host(0)

@@ -181,7 +181,7 @@ func (c *chip) kernel(p *svmsim.Process) (object uint64, err error) {
 	if x.object != 0 {
 		return x.object, nil
 	}
-	bo, err := c.dev.NewBO(amdgpu.VRAM, mm.PageSize, true)
+	bo, err := c.dev.NewBO(amdgpu.VRAM, mm.PageSize)
 	if err != nil {
 		return 0, err
 	}
