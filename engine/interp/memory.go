@@ -262,7 +262,7 @@ func (m *machine) contiguous(in *inst, width uint32) (uint64, bool) {
 		}
 		return base + (uint64(first) | uint64(h)<<32), true
 	case in.imm&ir.OffSigned != 0:
-		if int32(first) < 0 && int32(first+width*uint32(len(lo)-1)) >= 0 {
+		if int32(first^(first+width*uint32(len(lo)-1))) < 0 { // the sign changes on the way, up or down
 			return 0, false
 		}
 		return base + uint64(int64(int32(first))), true

@@ -145,6 +145,25 @@ func TestStoreFaultsBeforeWriting(t *testing.T) {
 	}
 }
 
+// TestSignedOffsetsChangeSign: lanes one behind the other whose offsets go from 2^31-1 to -2^31 are not one range.
+func TestSignedOffsetsChangeSign(t *testing.T) {
+	r := newRig(t, body("64", `
+  %0:s64 = sget64 imm=2
+  %1:v32 = vget imm=0
+  %2:m = mget imm=126
+  %3:v32 = load %0, %1, %2 width=4 imm=0x8000000000000000 @12
+  %4 = vset %3, %2 imm=1`))
+	base := r.mem.base + 4096 - 0x7fffff80
+	r.w.S[2], r.w.S[3] = uint32(base), uint32(base>>32)
+	for l := range 64 {
+		r.v(0)[l] = 0x7fffff80 + 4*uint32(l)
+	}
+	r.run(t, ir.ExitFault)
+	if want := r.mem.base + 4096 + 128 - 1<<32; r.w.Fault.Lane != 32 || r.w.Fault.VA != want {
+		t.Fatalf("fault %+v, want one of lane 32 at %#x", r.w.Fault, want)
+	}
+}
+
 func TestFlatApertures(t *testing.T) {
 	r := newRig(t, body("64", `
   %0:v32 = vget imm=0
