@@ -61,6 +61,8 @@ var shapes = []shape{
 	{"matrices", 2, matricesDiff},
 	{"corners", 8, cornerDiff},
 	{"cornercrew", 3, cornerCrewDiff},
+	{"ends", 4, endsDiff},
+	{"ldsends", 2, ldsEndsDiff},
 }
 
 // inOrder is the difference of functions of twelve registers, most of whose lanes are on.
