@@ -77,12 +77,17 @@ func spelling(target string, lanes int) *strings.Replacer {
 	if strings.HasPrefix(target, "gfx1") {
 		p = append(p, "v_add_u32 ", "v_add_nc_u32 ", "v_sub_u32 ", "v_sub_nc_u32 ", "v_addc_co_u32", "v_add_co_ci_u32", "v_subb_co_u32", "v_sub_co_ci_u32")
 	}
-	if strings.HasPrefix(target, "gfx11") {
+	if strings.HasPrefix(target, "gfx12") {
+		p = append(p, "v_mad_u64_u32", "v_mad_co_u64_u32", "s_add_u32", "s_add_co_u32", "s_sub_u32", "s_sub_co_u32", "s_addc_u32", "s_add_co_ci_u32",
+			"v_max_f32", "v_max_num_f32", "v_min_f32", "v_min_num_f32", "v_med3_f32", "v_med3_num_f32", "v_max3_f32", "v_max3_num_f32")
+	}
+	if strings.HasPrefix(target, "gfx11") || strings.HasPrefix(target, "gfx12") {
 		p = append(p, "load_dwordx2", "load_b64", "load_dwordx3", "load_b96", "load_dwordx4", "load_b128", "load_dwordx8", "load_b256", "load_dword ", "load_b32 ",
 			"store_dwordx2", "store_b64", "store_dwordx3", "store_b96", "store_dwordx4", "store_b128", "store_dword ", "store_b32 ",
 			"load_ubyte", "load_u8", "load_sbyte", "load_i8", "load_ushort", "load_u16", "load_sshort", "load_i16", "store_byte", "store_b8", "store_short", "store_b16",
 			"ds_write2st64_b32", "ds_store_2addr_stride64_b32", "ds_write2_b32", "ds_store_2addr_b32", "ds_write_", "ds_store_",
-			"ds_read2_b32", "ds_load_2addr_b32", "ds_read_", "ds_load_", "global_atomic_add ", "global_atomic_add_u32 ", "v_ffbh_u32", "v_clz_i32_u32")
+			"ds_read2_b32", "ds_load_2addr_b32", "ds_read_", "ds_load_", "global_atomic_add ", "global_atomic_add_u32 ", "v_ffbh_u32", "v_clz_i32_u32",
+			"s_andn2", "s_and_not1", "s_orn2", "s_or_not1")
 	}
 	return strings.NewReplacer(p...)
 }

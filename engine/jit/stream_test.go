@@ -317,6 +317,11 @@ func streamSeed(t testing.TB, seed uint64) (batched, all int) {
 		t.Fatalf("seed %d: bad test: %v", seed, err)
 	}
 	c := new(compiler)
+	if seed%3 == 0 { // it has compiled something else before
+		if _, err := c.compileWith(engineFunc(seed), Options{AVX2: hostAVX2, Lazy: seed%2 == 0}); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+	}
 	p, err := c.compileStream(f, []int{streamX}, unit, whole, Options{AVX2: hostAVX2, Soft: testSoft})
 	if err != nil {
 		if os.Getenv("STREAM_SEED") != "" {

@@ -1,0 +1,470 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/pumice-gpu/pumice/engine/isa"
+)
+
+// batchKinds are the targets of batchKernel, with the scalar register that counts work-groups.
+var batchKinds = []struct {
+	target string
+	lanes  int
+}{{"gfx90a", 64}, {"gfx90a", 64}, {"gfx942", 64}, {"gfx1030", 32}, {"gfx1030", 64}, {"gfx1100", 32}, {"gfx1201", 32}}
+
+// batchKernel is a random kernel of those that run straight to their end, with everything that compilers put into them: numbers from memory, ids in
+// one and two dimensions, indexes of 32 and 64 bits that are moved, multiplied, shifted, masked and bounded, comparisons and branches that are the same in all
+// lanes or not quite, accesses of all widths, next to each other and apart. Registers are as a guest's, but for s[4:5] and s[6:7], which are memory that is only
+// read; s9, the work-group's id in the second dimension; s11, which the index is moved by; s12, a bound; v0 to v2, work-item ids; v[4:5], the index.
+type batchKernel struct {
+	*guest
+	seed  uint64
+	x     []int // registers that count work-groups
+	size  int   // what the index goes on by from one work-group to the next: not always its work-items
+	times int   // what the index is multiplied by, and
+	up    int   // how far it is shifted to the left
+	items int   // work-item id registers that the kernel expects
+	out   string
+}
+
+func newBatchKernel(seed uint64) *batchKernel {
+	r := rand.New(rand.NewPCG(seed, 61))
+	k := batchKinds[r.IntN(len(batchKinds))]
+	g := &guest{r: r, t: isa.TargetByName(k.target).Wave(k.lanes), lanes: k.lanes, waves: []int{1, 2, 4, 4, 3, 8}[r.IntN(6)], spell: spelling(k.target, k.lanes), funcs: make([][]guestLine, 1), batch: true}
+	b := &batchKernel{guest: g, seed: seed, x: []int{guestX}, times: 1, items: 1}
+	b.size = g.waves * g.lanes
+	if g.one(16) {
+		b.size = []int{1, g.lanes, b.size / 2, b.size + 1, 1 << 10}[r.IntN(5)]
+	}
+	b.kernel()
+	return b
+}
+
+// kernel makes the program.
+func (b *batchKernel) kernel() {
+	g := b.guest
+	switch {
+	case g.t.WGIDinTTMP:
+		b.x = []int{isa.SRegTTMP0 + 9}
+		g.do("s_mov_b32 s8, ttmp9")
+	case g.one(2):
+		b.x = append(b.x, isa.SRegTTMP0+8)
+	}
+	b.out = g.label()
+	if g.one(40) {
+		g.mode()
+	}
+	b.index()
+	for range g.r.IntN(3) {
+		b.move()
+	}
+	if !g.one(3) {
+		b.bound()
+	}
+	if g.one(5) {
+		b.branch()
+	}
+	// What vectors are: loads first.
+	at := vLoaded
+	for range 1 + g.r.IntN(3) {
+		at += b.load(at)
+	}
+	if g.one(4) {
+		b.scalars()
+	}
+	for x := vData; x < vData+16; x++ {
+		switch g.r.IntN(6) {
+		case 0:
+			g.do("v_add_u32 v%d, %s, v%d", x, g.pick("s10", "s14", "s15", "s8"), vLoaded+x%(at-vLoaded))
+		case 1:
+			g.do("v_mov_b32 v%d, v%d", x, vLoaded+x%(at-vLoaded))
+		default:
+			g.do("v_add_u32 v%d, %d, v%d", x, g.r.IntN(65), vLoaded+x%(at-vLoaded))
+		}
+	}
+	g.use(at)
+	for range g.r.IntN(3) {
+		b.work()
+	}
+	if g.one(2) {
+		g.arithmetic()
+	}
+	for range 1 + g.r.IntN(3) {
+		b.store()
+		if g.one(5) {
+			b.load(vLoaded)
+			g.use(vLoaded + 1)
+		}
+	}
+	g.bind(b.out)
+	if g.t.Gen >= isa.GFX11 && g.one(3) { // VGPRs are given back
+		g.do("s_sendmsg 3")
+	}
+	g.do("s_endpgm")
+}
+
+// groupSize is the size of a work-group, in a scalar register: of the program, an argument, in memory, or what is left of a number of work-items.
+func (b *batchKernel) groupSize() string {
+	g := b.guest
+	switch g.r.IntN(8) {
+	case 0, 1, 2:
+		g.do("s_mov_b32 s16, %d", b.size)
+	case 3:
+		g.do("s_load_dword s16, s[4:5], %#x", argSize)
+	case 4: // as in a dispatch packet
+		g.do("s_load_dword s16, s[4:5], %#x", argSize+4)
+		g.do("%s", g.pick("s_and_b32 s16, s16, 0xffff", "s_lshr_b32 s16, s16, 16", "s_bfe_u32 s16, s16, 0x100000"))
+	case 5: // the last work-group may be smaller
+		g.do("s_mul_i32 s17, s8, %d", b.size)
+		g.do("s_sub_u32 s17, s13, s17")
+		g.do("%s s16, s17, %d", g.pick("s_min_u32", "s_min_u32", "s_min_i32", "s_max_i32", "s_max_u32"), b.size)
+	case 6: // as compilers ask for it
+		g.do("s_mov_b32 s16, %d", b.size)
+		g.do("s_cmp_lt_u32 s8, s14")
+		g.do("s_cselect_b32 s16, s16, %s", g.pick("s16", "s10"))
+	default:
+		return "s10"
+	}
+	return "s16"
+}
+
+// index makes the work-item's number in v4, and now and then in v[4:5].
+func (b *batchKernel) index() {
+	g := b.guest
+	id := "v0"
+	switch g.r.IntN(8) {
+	case 0:
+		g.do("v_and_b32 v6, 0x3ff, v0")
+		id = "v6"
+	case 1:
+		g.do("v_bfe_u32 v6, v0, 0, %d", []int{10, 10, 12, 16}[g.r.IntN(4)])
+		id = "v6"
+	case 2:
+		if g.one(3) { // lanes go down
+			g.do("v_sub_u32 v6, %d, v0", g.r.IntN(65))
+			id = "v6"
+		}
+	}
+	size := b.groupSize()
+	power := 0
+	for 1<<power < b.size {
+		power++
+	}
+	switch g.r.IntN(9) {
+	case 0:
+		g.do("v_mad_u64_u32 v[4:5], M28, s8, %s, v[0:1]", size)
+	case 1:
+		g.do("v_mov_b32 v6, %s", id)
+		g.do("v_mov_b32 v7, 0")
+		g.do("v_mad_u64_u32 v[4:5], M28, s8, %s, v[6:7]", size)
+	case 2:
+		g.do("s_lshl_b32 s16, s8, %d", power)
+		g.do("v_or_b32 v4, s16, %s", id)
+	case 3:
+		g.do("v_lshl_add_u32 v4, s8, %d, %s", power, id)
+	case 4:
+		g.do("v_mov_b32 v6, s8")
+		g.do("%s v4, v6, %d, %s", g.pick("v_lshl_or_b32", "v_lshl_add_u32"), power, id)
+	case 5: // two dimensions
+		b.items = 2
+		g.do("s_mul_i32 s16, s8, %s", size)
+		g.do("v_add_u32 v4, s16, %s", id)
+		g.do("s_mul_i32 s17, s9, %d", 1+g.r.IntN(4))
+		g.do("v_add_u32 v6, s17, v1")
+		if g.one(2) {
+			g.do("v_mul_lo_u32 v6, v6, %s", g.pick("s10", "s13", "s14"))
+		} else {
+			g.do("v_lshlrev_b32 v6, %d, v6", 4+g.r.IntN(5))
+		}
+		g.do("v_add_u32 v4, v4, v6")
+	default:
+		g.do("s_mul_i32 s16, s8, %s", size)
+		if g.one(3) {
+			g.do("s_add_u32 s16, s16, %s", g.pick("s11", "s13", "1", "s11"))
+		}
+		g.do("v_add_u32 v4, s16, %s", id)
+	}
+}
+
+// move changes the index.
+func (b *batchKernel) move() {
+	g := b.guest
+	switch g.r.IntN(12) {
+	case 0, 1, 2, 3:
+		g.do("v_add_u32 v4, s11, v4")
+	case 4:
+		g.do("v_sub_u32 v4, v4, v1") // the second id, or a register that is zero
+	case 5:
+		switch {
+		case g.one(2) && b.up == 0:
+			b.up = 1
+			g.do("v_mul_lo_u32 v4, v4, 2")
+		case g.one(3):
+			b.times = 1 + g.r.IntN(5)
+			g.do("v_mul_lo_u32 v4, v4, %s", g.number(uint32(b.times)))
+		default:
+			g.do("v_mul_u32_u24 v4, %d, v4", 1+g.r.IntN(8)/7)
+		}
+	case 6:
+		g.do("v_and_b32 v4, %#x, v4", []uint32{0xfff, 0xffff, 0xffffff, 0x7fffffff}[g.r.IntN(4)])
+	case 7:
+		if b.up == 0 {
+			b.up = 1 + g.r.IntN(2)
+			g.do("v_lshlrev_b32 v4, %d, v4", b.up)
+		}
+	case 8, 9:
+		g.do("v_sub_u32 v4, v4, %s", g.pick("s13", "s14", "1", "32"))
+	default:
+		g.do("v_add_u32 v4, %s, v4", g.pick("s13", "-1", "1", "64", "s14"))
+	}
+}
+
+// bound ends waves whose index is over a bound, in all lanes or in some.
+func (b *batchKernel) bound() {
+	g := b.guest
+	cmp := func(to string) {
+		switch g.r.IntN(6) {
+		case 0: // the same in all lanes
+			g.do("v_mov_b32 v7, s8")
+			g.do("v_cmp_%s_u32 %s, %s, v7", g.pick("gt", "gt", "lt", "ne", "ge"), to, g.pick("s14", "s14", "3", "5"))
+		case 1:
+			g.do("v_mov_b32 v5, 0")
+			g.do("s_mov_b32 s18, s12")
+			g.do("s_mov_b32 s19, 0")
+			g.do("v_cmp_%s_%s %s, s[18:19], v[4:5]", g.pick("gt", "gt", "ge", "ge", "lt"), g.pick("u64", "i64"), to)
+		case 2:
+			g.do("v_mov_b32 v7, s12")
+			g.do("v_cmp_%s_u32 %s, v4, v7", g.pick("gt", "ne"), to)
+		default:
+			g.do("v_cmp_%s_%s %s, s12, v4", g.pick("gt", "gt", "gt", "ge", "ge", "ne", "ne", "lt", "eq"), g.pick("u32", "u32", "i32"), to)
+		}
+	}
+	cmp("VCC")
+	switch g.r.IntN(16) {
+	case 0, 1, 2:
+		cmp("M24")
+		g.do("s_%s_B VCC, VCC, M24", g.pick("and", "or", "xor", "andn2"))
+	case 3:
+		g.do("s_not_B VCC, VCC")
+	case 4:
+		g.do("s_xor_B VCC, VCC, EXEC")
+	}
+	switch g.r.IntN(5) {
+	case 0:
+		g.do("s_and_B EXEC, EXEC, VCC")
+	case 1:
+		g.do("s_and_B VCC, EXEC, VCC")
+		g.branch("s_cbranch_vccz", b.out)
+		g.do("s_mov_B EXEC, VCC")
+		return
+	default:
+		g.do("s_and_saveexec_B M26, VCC")
+	}
+	if !g.one(6) {
+		g.branch("s_cbranch_execz", b.out)
+	}
+}
+
+// branch ends all waves of some work-groups, or takes them through something more.
+func (b *batchKernel) branch() {
+	g := b.guest
+	switch g.r.IntN(3) {
+	case 0:
+		g.do("s_cmp_%s_u32 s8, %s", g.pick("lt", "gt", "eq", "lg"), g.pick("s14", "4", "2", "s15"))
+	case 1:
+		g.do("s_cmp_%s_i32 %s, %d", g.pick("lt", "gt", "eq", "lg"), g.pick("s14", "s13", "s15"), g.r.IntN(64))
+	default:
+		g.do("s_bitcmp1_b32 %s, %d", g.pick("s14", "s13", "s15"), g.r.IntN(8))
+	}
+	to := b.out
+	if g.one(2) {
+		to = g.label()
+	}
+	g.branch(g.pick("s_cbranch_scc1", "s_cbranch_scc0"), to)
+	if to != b.out {
+		b.move()
+		g.bind(to)
+	}
+}
+
+// scalars are loads of numbers, and what becomes of them; into s[16:23] and data.
+func (b *batchKernel) scalars() {
+	g := b.guest
+	n := 1 << g.r.IntN(4)
+	reg := fmt.Sprintf("s[16:%d]", 15+n)
+	if n == 1 {
+		reg = "s16"
+	}
+	at := fmt.Sprintf("%#x", 4*g.r.IntN(500))
+	if g.one(4) {
+		at = "s15"
+	}
+	g.do("s_load_dword%s %s, %s, %s", []string{1: " ", 2: "x2", 4: "x4", 8: "x8"}[n], reg, g.pick("s[4:5]", "s[6:7]"), at)
+	g.do("v_add_u32 v%d, s%d, v%d", vLoaded, 16+g.r.IntN(n), vLoaded)
+	if g.one(2) {
+		g.do("s_add_u32 s16, s16, s14")
+		g.do("s_addc_u32 s17, s15, 0")
+		g.do("v_xor_b32 v%d, s17, v%d", vLoaded, vLoaded)
+	}
+}
+
+// address puts the address of an element of 1<<shift bytes into v8, as an offset from base, or into v[8:9]; it is the operands of the access. A store's elements
+// do not meet.
+func (b *batchKernel) address(shift int, base string, store bool) string {
+	g := b.guest
+	if shift -= b.up; shift < 0 || !store && g.one(10) {
+		shift = []int{2, 2, 3, 4, 5, 6, 1}[g.r.IntN(7)]
+	}
+	lo := map[string]string{"s[0:1]": "s0", "s[2:3]": "s2"}[base]
+	hi := map[string]string{"s[0:1]": "s1", "s[2:3]": "s3"}[base]
+	index := "v[4:5]"
+	switch g.r.IntN(8) {
+	case 0:
+		g.do("v_mov_b32 v5, 0")
+	case 1:
+		g.do("v_ashrrev_i32 v5, 31, v4")
+	case 2:
+		g.do("v_mov_b32 v10, v4")
+		g.do("v_ashrrev_i32 v11, 31, v10")
+		index = "v[10:11]"
+	case 3:
+		g.do("v_mov_b32 v5, 0")
+		if g.t.Name == "gfx942" && shift <= 4 {
+			g.do("v_lshl_add_u64 v[8:9], v[4:5], %d, %s", shift, base)
+			return "v[8:9], OFF"
+		}
+	default: // 32 bits
+		g.do("v_lshlrev_b32 v8, %d, v4", shift)
+		if !g.one(4) {
+			return "v8, " + base
+		}
+		// The base is added to the offset.
+		g.do("v_add_co_u32 v8, VCC, %s, v8", lo)
+		g.do("v_mov_b32 v9, %s", hi)
+		g.do("v_addc_co_u32 v9, VCC, 0, v9, VCC")
+		return "v[8:9], OFF"
+	}
+	g.do("v_lshlrev_b64 v[8:9], %d, %s", shift, index)
+	if g.one(2) {
+		g.do("v_mov_b32 v12, %s", hi)
+		g.do("v_add_co_u32 v8, VCC, %s, v8", lo)
+		g.do("v_addc_co_u32 v9, VCC, v12, v9, VCC")
+	} else {
+		g.do("v_add_co_u32 v8, M24, v8, %s", lo)
+		g.do("v_mov_b32 v12, %s", hi)
+		g.do("v_addc_co_u32 v9, M24, v12, v9, M24")
+	}
+	return "v[8:9], OFF"
+}
+
+// access is an access of n dwords, or of less, to register at.
+func (b *batchKernel) access(kind, name string, reg, operands string, store bool) {
+	g := b.guest
+	off := 4 * g.r.IntN(64)
+	if g.one(3) {
+		off = g.r.IntN(2000)
+	}
+	if g.one(3) {
+		off = 0
+	}
+	flat := len(operands) > 3 && operands[len(operands)-3:] == "OFF" && g.one(30)
+	if flat {
+		operands = operands[:len(operands)-5]
+	} else if operands[len(operands)-1] == 'F' {
+		operands = operands[:len(operands)-3] + "off"
+	}
+	space := "global"
+	if flat {
+		space, off = "flat", 0
+	}
+	text := fmt.Sprintf("%s_%s_%s %s, %s", space, kind, name, reg, operands)
+	if store {
+		addr, rest := operands, ""
+		if !flat {
+			i := len("v[8:9]")
+			if operands[1] == '8' {
+				i = len("v8")
+			}
+			addr, rest = operands[:i], operands[i:]
+		}
+		text = fmt.Sprintf("%s_%s_%s %s, %s%s", space, kind, name, addr, reg, rest)
+	}
+	if off > 0 {
+		text += fmt.Sprintf(" offset:%d", off)
+	}
+	g.do("%s", text)
+}
+
+// load loads to register at; it is how many it fills.
+func (b *batchKernel) load(at int) int {
+	g := b.guest
+	shift := max(b.up, []int{0, 1, 2, 2, 2, 3, 4}[g.r.IntN(7)])
+	n := max(1, 1<<shift>>2)
+	name := []string{0: g.pick("ubyte", "sbyte"), 1: g.pick("ushort", "sshort"), 2: "dword", 3: "dwordx2", 4: "dwordx4"}[shift]
+	var ops string
+	if shift > 1 && g.one(8) { // one address for all lanes
+		g.do("v_mov_b32 v8, %s", g.pick("s13", "64", "0"))
+		ops = "v8, s[0:1]"
+	} else {
+		ops = b.address(shift, g.pick("s[0:1]", "s[0:1]", "s[0:1]", "s[2:3]"), false)
+	}
+	b.access("load", name, vs(at, n), ops, false)
+	return n
+}
+
+// store stores data.
+func (b *batchKernel) store() {
+	g := b.guest
+	shift := max(b.up, []int{0, 1, 2, 2, 2, 3, 4}[g.r.IntN(7)])
+	n := max(1, 1<<shift>>2)
+	name := []string{"byte", "short", "dword", "dwordx2", "dwordx4"}[shift]
+	reg := vs(vData+4*g.r.IntN(4), n)
+	if g.one(6) && n < 4 {
+		reg = vs(vLoaded, n)
+	}
+	if g.one(8) && n == 1 {
+		reg = g.pick("v4", "v0")
+	}
+	b.access("store", name, reg, b.address(shift, g.pick("s[2:3]", "s[2:3]", "s[2:3]", "s[0:1]"), true), true)
+}
+
+// work is what else kernels do with ids and masks.
+func (b *batchKernel) work() {
+	g := b.guest
+	d, a := g.v(vData, 16), g.v(vData, 16)
+	switch g.r.IntN(9) {
+	case 0: // a mask that lanes differ in
+		g.do("v_cmp_%s_u32 M24, %s, %s", g.pick("lt", "ne"), a, g.v(vData, 16))
+		g.do("v_cmp_%s_i32 VCC, %s, %s", g.pick("lt", "eq"), a, d)
+		g.do("s_%s_B M24, M24, VCC", g.pick("and", "or", "xor", "andn2", "orn2"))
+		g.do("v_cndmask_b32 %s, %s, %s, M24", d, d, a)
+	case 1: // and one that they do not
+		g.do("v_cmp_%s_u32 M24, %s, v4", g.pick("lt", "ne", "gt", "eq"), g.pick("s12", "s13", "s14"))
+		g.do("v_cndmask_b32 %s, %s, %s, M24", d, d, a)
+	case 2:
+		g.do("v_readfirstlane_b32 s17, %s", g.pick("v0", "v4", "v1", a))
+		g.do("v_add_u32 %s, s17, %s", d, d)
+	case 3:
+		g.do("v_cmp_%s_u32 VCC, %s, %s", g.pick("lt", "ne"), g.pick("s14", a, "v4"), g.v(vData, 16))
+		g.do("v_addc_co_u32 %s, VCC, 0, %s, VCC", d, a)
+	case 4:
+		g.do("s_cmp_%s_u32 s8, %s", g.pick("lt", "gt", "eq"), g.pick("s14", "2"))
+		g.do("s_cselect_b32 s17, %s, s15", g.pick("s14", "1"))
+		g.do("v_add_u32 %s, s17, %s", d, d)
+	case 5:
+		g.do("v_lshrrev_b32 v6, %d, v4", g.r.IntN(12))
+		g.do("v_xor_b32 %s, v6, %s", d, d)
+	case 6:
+		g.do("s_add_u32 s16, s0, s8")
+		g.do("s_addc_u32 s17, s1, 0")
+		g.do("v_xor_b32 %s, s17, %s", d, d)
+	case 7:
+		g.do("s_and_B M24, EXEC, %s", g.pick("VCC", "EXEC"))
+		g.do("v_cndmask_b32 %s, %s, %s, M24", d, d, a)
+	default:
+		g.do("v_add_u32 %s, %s, %s", d, g.pick("v4", "v0", "v1"), a)
+	}
+}
