@@ -162,7 +162,7 @@ var opTable = [NumOps]opInfo{
 	OpCvtFlr:       {"cvtflr", "n32", "n32", fPure | fFloat},
 	OpCvtNorm:      {"cvtnorm", "n32", "n32", fPure | fFloat},
 	OpCvtPkRTZ:     {"cvtpkrtz", "n32 n32", "n32", fPure | fFloat},
-	OpCvtSR:        {"cvtsr", "n32 n32", "n32", fPure | fFloat},
+	OpCvtSR:        {"cvtsr", "n n32", "n32", fPure | fFloat},
 	OpCvtOff4:      {"cvtoff4", "n32", "n32", fPure | fFloat},
 
 	OpReadLane:  {"readlane", "n32 s32", "s32", fPure | fCross},
