@@ -345,6 +345,10 @@ func init() {
 
 		// Lane masks and lanes.
 		"readlane": {2, 2, func(c *ictx, a []val) val {
+			if isVec(c.typ(a[1].id)) { // nothing says which lane's number it is
+				c.fail(errOperand)
+				return of(c.c32(0))
+			}
 			n := c.op2(ir.OpAnd, c.w32(a[1]), c.c32(uint32(c.lanes-1)))
 			return of(c.opx(ir.OpReadLane, ir.S32, c.fullSource(0), n))
 		}},

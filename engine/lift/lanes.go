@@ -50,6 +50,11 @@ func addLaneRules(r map[string]rule) {
 		if len(c.src) < 2 || len(c.dst) == 0 || c.dst[0].Kind != isa.OperandVGPR {
 			return errOperand
 		}
+		for i := range 2 { // neither may differ by lane
+			if c.src[i].Kind == isa.OperandVGPR || c.src[i].Kind == isa.OperandLDSDirect {
+				return errOperand
+			}
+		}
 		n := int(c.dst[0].Reg)
 		l := c.opx(ir.OpAnd, ir.S32, c.reg(&c.src[1], 0, false), c.c32(uint32(c.lanes-1)))
 		x := c.opx(ir.OpWriteLane, ir.V32, c.vgetFull(n), c.reg(&c.src[0], 0, false), l)

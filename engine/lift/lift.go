@@ -308,7 +308,10 @@ func (c *ictx) inst() {
 		c.vec = true
 	}
 	if c.nameIs("v_s_") { // gfx12's scalar transcendentals
-		c.vec = false
+		if c.vec = false; c.src[0].Kind == isa.OperandVGPR {
+			c.fail(errOperand)
+			return
+		}
 	}
 	c.mask = c.exec()
 	if c.in.Y != nil {
