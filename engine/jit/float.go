@@ -305,10 +305,10 @@ func (r *region) steal(v *ir.Value, n, i, u int) (x86.Vec, bool) {
 	return x86.Vec(z), true
 }
 
-// flush turns f32 denormals into zeros of their sign.
+// flush turns f32 denormals into zeros of their sign. Under DAZ vfpclass takes them for zeros, which stay zeros.
 func (c *compiler) flush(x x86.Vec) {
 	k := c.r.ktmp()
-	c.a.EI(x86.VFPCLASSPS, x86.L512, uint8(k), 0, x86.V(x), 0x20, noMod)
+	c.a.EI(x86.VFPCLASSPS, x86.L512, uint8(k), 0, x86.V(x), clDenorm|clZero, noMod)
 	c.a.E(x86.VPANDD, x86.L512, uint8(x), uint8(x), x86.ML(c.a.Const32(1<<31), 0).Bcast(), x86.Masked(k))
 }
 

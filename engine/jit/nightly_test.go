@@ -64,6 +64,7 @@ var shapes = []shape{
 	{"ends", 4, endsDiff},
 	{"ldsends", 2, ldsEndsDiff},
 	{"batches", 8, func(t testing.TB, seed uint64) []string { diff, _ := batchDiff(t, seed); return diff }},
+	{"instructions", 10, instsDiff},
 }
 
 // inOrder is the difference of functions of twelve registers, most of whose lanes are on.

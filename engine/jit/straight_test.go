@@ -61,8 +61,8 @@ func (p *straight) run(g *rig, r *rand.Rand, pieces bool, engines ...engine.Engi
 		workers[i] = e.NewWorker()
 		defer workers[i].Close()
 	}
-	for range 10000 {
-		w.Fuel = 1 << 20
+	for range 1000 {
+		w.Fuel = 10000
 		k := workers[0]
 		if pieces {
 			w.Fuel, k = int64(r.IntN(30)), workers[r.IntN(len(workers))]
