@@ -174,6 +174,9 @@ func (c *compiler) findAffine(s *affineSpot, first int) *affine {
 scan:
 	for i := first; i < len(c.segs); i++ {
 		g := &c.segs[i]
+		if g.kind == segStores { // into the LDS; they must be done
+			break
+		}
 		switch g.kind {
 		case segScalar:
 			if i == first || !u.scalar(g.ops) {
@@ -209,8 +212,6 @@ scan:
 			if loads++; loads > 1 {
 				ends = append(ends, i)
 			}
-		default: // stores into the LDS
-			break scan
 		}
 	}
 	slices.Reverse(ends)

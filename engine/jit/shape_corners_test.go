@@ -64,16 +64,30 @@ const (
 
 // cornerOdd is what is odd in the program of a seed.
 func cornerOdd(seed uint64) oddity {
-	x := oddity(seed * 0xd6e8feb86659fd93 >> 33 % 18)
-	if x >= oddities {
+	x := oddity(seed * 0xd6e8feb86659fd93 >> 33 % 20)
+	switch {
+	case x == oddities:
+		return oddExec
+	case x == oddities+1:
+		return oddHigh
+	case x > oddities:
 		return oddNothing
 	}
 	return x
 }
 
+// cornerReg is the register of 32 bits that is odd, if one is.
+func cornerReg(seed uint64) int {
+	if cornerOdd(seed) == oddWrap { // which no load wants
+		return cornerFree
+	}
+	return []int{cornerIndex, cornerIndex, cornerIndex + 1, cornerBytes, cornerBytes + 1, cornerFree, cornerWide, cornerQuad}[seed*0xd6e8feb86659fd93>>50%8]
+}
+
 // cornerGen makes a cornerFunc.
 type cornerGen struct {
 	gen
+	reg        int
 	odd        oddity
 	exec, base ir.ID
 	crew       bool
@@ -137,8 +151,8 @@ func (g *cornerGen) halves(a, ah, b, bh ir.ID) (lo, hi ir.ID) {
 	c := g.carry(a, b, ir.NoID)
 	switch {
 	case ah == ir.NoID:
-		ah = bh
-	case bh != ir.NoID:
+		ah, bh = bh, ir.NoID
+	case bh != ir.NoID && g.maybe(2):
 		ah, bh = bh, ah
 	}
 	x := ah
@@ -168,17 +182,19 @@ func (g *cornerGen) flag(m ir.ID) {
 // flat is a number that is one in each strip.
 func (g *cornerGen) flat(depth int) ir.ID {
 	if depth == 0 || g.maybe(3) {
-		switch g.r.IntN(5) {
-		case 0:
-			return g.one(ir.OpSplat, ir.V32, g.s(g.pick(cornerNum, cornerBig)))
-		case 1:
-			return g.s(g.pick(cornerStep, cornerNum, cornerBig))
-		case 2:
-			return g.k(g.pick(1, 4, 64, -1, -16))
+		switch g.r.IntN(16) {
+		case 0, 1, 2:
+			return g.one(ir.OpSplat, ir.V32, g.s(g.pick(cornerNum, cornerStep)))
+		case 3, 4, 5:
+			return g.s(g.pick(cornerStep, cornerNum))
+		case 6, 7, 8:
+			return g.k(g.pick(1, 4, 64))
+		case 9: // what makes sums wrap
+			return []ir.ID{g.k(g.pick(-1, -16)), g.s(cornerBig), g.v(cornerFlat + 1)}[g.r.IntN(3)]
 		}
-		return g.v(cornerFlat + g.r.IntN(2))
+		return g.v(cornerFlat)
 	}
-	x := g.v(cornerFlat + g.r.IntN(2)) // of lanes, whatever the other is
+	x := g.v(cornerFlat) // of lanes, whatever the other is
 	y := g.flat(depth - 1)
 	if g.maybe(2) && g.f.V(y).Type == ir.V32 {
 		x, y = y, x
@@ -199,14 +215,17 @@ func (g *cornerGen) narrow(depth int) ir.ID {
 		return g.v(g.pick(cornerIndex, cornerIndex+1, cornerBytes, cornerBytes+1, cornerQuad, cornerFree))
 	}
 	depth--
-	switch g.r.IntN(12) {
-	case 0, 1:
+	switch g.r.IntN(13) {
+	case 0, 1, 12:
 		return g.one(ir.OpAdd, ir.V32, g.narrow(depth), g.flat(depth))
 	case 2:
 		return g.one(ir.OpAdd, ir.V32, g.flat(depth), g.narrow(depth))
 	case 3:
 		return g.one(ir.OpAdd, ir.V32, g.narrow(depth), g.narrow(0))
 	case 4:
+		if g.maybe(2) {
+			return g.one(ir.OpSub, ir.V32, g.narrow(depth), g.k(0))
+		}
 		return g.one(ir.OpSub, ir.V32, g.narrow(depth), g.flat(depth))
 	case 5:
 		return g.one(ir.OpMul, ir.V32, g.narrow(depth), g.k(g.pick(0, 1, 3, 12, 1<<10)))
@@ -223,13 +242,15 @@ func (g *cornerGen) narrow(depth int) ir.ID {
 
 // or is a sum by OR.
 func (g *cornerGen) or() ir.ID {
-	x := g.v(g.pick(cornerIndex, cornerIndex, cornerIndex+1, cornerBytes))
+	x := g.v(g.pick(cornerIndex, cornerIndex, cornerIndex+1))
 	y := g.s(cornerOr)
 	if g.maybe(3) {
 		y = g.one(ir.OpAnd, ir.V32, g.v(cornerFlat+g.r.IntN(2)), y)
 	}
 	if g.is(oddMeet) {
 		y = g.k(1 << g.r.IntN(6))
+	} else if g.odd != oddMeet && g.maybe(8) {
+		x = g.one(ir.OpAnd, ir.V32, g.v(cornerFlat), g.k(15))
 	}
 	if g.maybe(2) {
 		return g.one(ir.OpOr, ir.V32, x, y)
@@ -283,15 +304,43 @@ func (g *cornerGen) wide(depth int) ir.ID {
 	}
 }
 
+// put writes a value to a register of what the run leaves behind.
+func (g *cornerGen) put(x ir.ID) {
+	g.set(cornerTemp+g.temp%12, x)
+	g.temp++
+	if g.maybe(4) {
+		g.later = append(g.later, x)
+	}
+}
+
+// target leaves behind what shows the program's oddity.
+func (g *cornerGen) target() {
+	reg := g.v(g.reg)
+	switch g.odd {
+	case oddWrap:
+		if g.maybe(2) {
+			g.flag(g.carry(reg, g.s(cornerBig), ir.NoID))
+			return
+		}
+		fallthrough
+	case oddHigh:
+		x := g.one(ir.OpAdd, ir.V64, g.one(ir.OpZext64, ir.V64, reg), g.s64(cornerLong))
+		if g.maybe(2) {
+			g.put(g.lo(x))
+		}
+		g.put(g.hi(x))
+	case oddMeet:
+		g.put(g.or())
+	case oddLane, oddStrips:
+		g.put(g.one(ir.OpAdd, ir.V32, reg, g.flat(1)))
+	case oddCarry:
+		g.flag(g.carry(g.v(cornerIndex), g.s(cornerBig), ir.NoID))
+	}
+}
+
 // leave writes something that the run leaves behind.
 func (g *cornerGen) leave() {
-	put := func(x ir.ID) {
-		g.set(cornerTemp+g.temp%12, x)
-		g.temp++
-		if g.maybe(4) {
-			g.later = append(g.later, x)
-		}
-	}
+	put := g.put
 	switch g.r.IntN(9) {
 	case 0, 1, 2:
 		put(g.narrow(2))
@@ -433,7 +482,7 @@ func (g *cornerGen) load() []ir.ID {
 // cornerFunc is a random loop with a run.
 func cornerFunc(seed uint64, crew bool) *ir.Func {
 	r := rand.New(rand.NewPCG(seed, 51))
-	g := &cornerGen{gen: gen{r: r, f: &ir.Func{PC: 0x10000, Lanes: []int{32, 64, 64}[r.IntN(3)]}, nv: cornerVGPRs}, odd: cornerOdd(seed), crew: crew}
+	g := &cornerGen{gen: gen{r: r, f: &ir.Func{PC: 0x10000, Lanes: []int{32, 64, 64}[r.IntN(3)]}, nv: cornerVGPRs}, odd: cornerOdd(seed), reg: cornerReg(seed), crew: crew}
 	f := g.f
 	b := g.block()
 	b.Term = ir.Term{Kind: ir.TermJump, Then: 1}
@@ -462,9 +511,18 @@ func cornerFunc(seed uint64, crew bool) *ir.Func {
 		}
 	}
 	loads := 2 + r.IntN(2)
+	target := r.IntN(loads)
+	quad := g.maybe(6) // the high half of a steady number changes alone
 	for i := range loads {
 		if g.maybe(2) {
 			g.leave()
+		}
+		if i == target {
+			g.target()
+		}
+		if quad && i == 0 {
+			x := g.one(ir.OpAdd, ir.V64, g.one(ir.OpZext64, ir.V64, g.v(cornerIndex+1)), g.s64(cornerLong))
+			g.put(g.hi(x))
 		}
 		if i > 0 && g.maybe(5) {
 			scalars()
@@ -508,6 +566,9 @@ func cornerFunc(seed uint64, crew bool) *ir.Func {
 		if g.maybe(3) && moved>>n&1 == 0 {
 			move(n)
 		}
+	}
+	if quad {
+		g.setS(cornerLong+1, g.one(ir.OpAdd, ir.S32, g.s(cornerLong+1), g.k(1)))
 	}
 	switch r.IntN(8) {
 	case 0:
@@ -571,7 +632,11 @@ func cornerFunc(seed uint64, crew bool) *ir.Func {
 				g.set(n, g.one(ir.OpXor, ir.V32, g.v(n), g.k(64)))
 			}
 		}
-		if g.maybe(6) {
+		if kind > 1 && g.maybe(3) { // all lanes, but only a look at EXEC tells
+			for n := range f.Lanes / 32 {
+				g.setS(isa.SRegEXECLo+n, g.s(cornerSaved+n))
+			}
+		} else if g.maybe(6) {
 			g.add(ir.Value{Op: ir.OpMSet, Imm: isa.SRegEXECLo, Args: []ir.ID{g.c(ir.M, [2]uint64{^uint64(0), 0x00ffff00ffffff7f}[r.IntN(2)])}})
 		}
 		cond := g.add(ir.Value{Op: ir.OpICmp, Type: ir.S1, Pred: ir.SGT, Args: []ir.ID{more, g.k(0)}})
@@ -605,9 +670,15 @@ func (g *cornerGen) diverge() {
 		}
 		g.add(ir.Value{Op: op, Imm: uint64(n), Args: []ir.ID{x}})
 	}
+	exec := func() ir.ID {
+		if g.maybe(4) {
+			return get(isa.SRegEXECLo)
+		}
+		return g.one(ir.OpMToS, s, g.add(ir.Value{Op: ir.OpMGet, Type: ir.M, Imm: isa.SRegEXECLo}))
+	}
 	b := g.block()
 	m := g.add(ir.Value{Op: ir.OpICmp, Type: ir.M, Pred: ir.ULT, Args: []ir.ID{g.one(ir.OpLaneID, ir.V32), g.s(cornerMask)}})
-	was := get(isa.SRegEXECLo)
+	was := exec()
 	set(cornerSaved, was)
 	set(isa.SRegEXECLo, g.one(ir.OpAnd, s, g.one(ir.OpMToS, s, m), was))
 	b.Term = ir.Term{Kind: ir.TermJump, Then: b.Index + 1}
@@ -621,5 +692,5 @@ func (g *cornerGen) diverge() {
 	}
 	b.Term = ir.Term{Kind: ir.TermJump, Then: b.Index + 1}
 	g.block()
-	set(isa.SRegEXECLo, g.one(ir.OpOr, s, get(isa.SRegEXECLo), get(cornerSaved)))
+	set(isa.SRegEXECLo, g.one(ir.OpOr, s, exec(), get(cornerSaved)))
 }
