@@ -29,41 +29,17 @@ func (c *compiler) canLDS(v *ir.Value) bool {
 	return false
 }
 
-// ldsBounds gives the mask of an access, and the lanes of it that are surely in the work-group's LDS: the offset does not
-// wrap and all bytes are in range. It uses RAX and RCX.
-func (c *compiler) ldsBounds(v *ir.Value, addr x86.Vec, u int) (mask, in x86.K) {
-	r, a := &c.r, &c.a
-	mask = r.kin(v.Args[2], u, true)
-	in = r.ktmp()
-	last := int32(v.Imm) + int32(v.Width) - 1
-	if r.bound.ok && r.bound.last == last {
-		a.EI(x86.VPCMPUD, x86.L512, uint8(in), uint8(addr), x86.V(r.bound.z), 1, x86.Masked(mask))
-		return mask, in
-	}
-	t := r.tmp()
-	c.ldsLimit(last)
-	a.E(x86.VPBROADCASTDG, x86.L512, uint8(t), 0, x86.R(x86.RAX), noMod)
-	a.EI(x86.VPCMPUD, x86.L512, uint8(in), uint8(addr), x86.V(t), 1, x86.Masked(mask))
-	r.freeTmp(t)
-	return mask, in
-}
+// storeBound is the register that holds the limit of a region's LDS store, for the whole region.
+const storeBound x86.Vec = 31
 
-// ldsBound is the limit of a region's first LDS store, in a register for the whole region.
-type ldsBound struct {
-	ok   bool
-	last int32
-	z    x86.Vec
-}
-
+// findBound makes the limit of the addresses of the region's LDS store, if it has one: no region has two (planner.add).
 func (r *region) findBound() {
 	c, a := r.c, &r.c.a
-	r.bound.ok = false
 	for _, id := range r.ops {
 		if v := c.v(id); v.Op == ir.OpStore {
-			r.bound = ldsBound{true, int32(v.Imm) + int32(v.Width) - 1, 31}
-			r.zown[31] = ownHeld
-			c.ldsLimit(r.bound.last)
-			a.E(x86.VPBROADCASTDG, x86.L512, 31, 0, x86.R(x86.RAX), noMod)
+			r.zown[storeBound] = ownHeld
+			c.ldsLimit(int32(v.Imm) + int32(v.Width) - 1)
+			a.E(x86.VPBROADCASTDG, x86.L512, uint8(storeBound), 0, x86.R(x86.RAX), noMod)
 			return
 		}
 	}
@@ -387,7 +363,9 @@ func (c *compiler) ldsStore(id ir.ID, v *ir.Value, u int) {
 	const L = x86.L512
 	const lds = x86.RDX
 	addr := r.zin(v.Args[1], 0, u, 4)
-	mask, k := c.ldsBounds(v, addr, u)
+	mask := r.kin(v.Args[2], u, true)
+	k := r.ktmp() // the lanes that are surely in the LDS: the offset does not wrap, and all bytes are in range
+	a.EI(x86.VPCMPUD, L, uint8(k), uint8(addr), x86.V(storeBound), 1, x86.Masked(mask))
 	x := r.zin(v.Args[3], 0, u, 4)
 	kk, t, lim := r.ktmp(), r.tmp(), r.tmp()
 	imm := int32(v.Imm)

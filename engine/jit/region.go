@@ -46,7 +46,6 @@ type region struct {
 	classes []ldsClass
 	keep    bool  // the strips are gone through once, one after the other: what LDS loads give for the first one may be kept
 	keeping int32 // bytes of frame for that
-	bound   ldsBound
 	wholes  []wholeMask
 	nears   []near
 	tiles   []tile          // of the LDS loads, in a version of the region for their kinds
@@ -242,7 +241,6 @@ func (r *region) body() {
 }
 
 func (r *region) reset() {
-	r.bound.ok = false
 	r.wholes, r.nears = r.wholes[:0], r.nears[:0]
 	// Only what the last region touched is not as it is to begin with.
 	for _, k := range r.touched {
