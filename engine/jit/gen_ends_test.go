@@ -4,6 +4,7 @@ package jit
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"github.com/pumice-gpu/pumice/engine/ir"
 	"github.com/pumice-gpu/pumice/engine/isa"
@@ -26,6 +27,7 @@ type edgePlace struct {
 	space  ir.Space
 	w      int
 	signed bool
+	imms   []int // in the LDS, the offsets of several accesses to it
 	base   func() ir.ID
 	off    func() ir.ID
 }
@@ -180,7 +182,10 @@ func (g *edgeGen) sbase(x uint64, steps ...int64) func() ir.ID {
 	return func() ir.ID { return g.add(ir.Value{Op: ir.OpSGet64, Type: ir.S64, Imm: uint64(n)}) }
 }
 
-var edgeSteps = []int64{0, 0, 4, -4, 64, 4096, -4096, 1 << 32, 1 << 32, -1 << 32, 16, 1}
+// edgeSteps are by how much addresses of accesses of w bytes go on: most often a little.
+func edgeSteps(w, extent int) []int64 {
+	return []int64{0, 4, 4, 4, -4, 8, 16, 60, 1, int64(w), int64(w), int64(-w), int64(w / 2), int64(extent), 64, 4096, -4096, 1 << 32, 1 << 32, -1 << 32}
+}
 
 func (g *edgeGen) placeGlobal(p *edgePlace) {
 	r := g.r
@@ -189,7 +194,7 @@ func (g *edgeGen) placeGlobal(p *edgePlace) {
 	if r.IntN(8) > 0 {
 		at &^= uint64(p.w&-p.w - 1)
 	}
-	steps := append([]int64{int64(p.w), int64(-p.w), int64(extent)}, edgeSteps...)
+	steps := edgeSteps(p.w, extent)
 	if p.space == ir.Flat && r.IntN(3) > 0 { // an aperture, or some lanes in it
 		size := g.lds
 		in := uint64(sharedBase)
@@ -283,15 +288,24 @@ func (g *edgeGen) placeLDS(p *edgePlace) {
 		return
 	}
 	x, extent := g.lanes(p.w)
+	if r.IntN(2) == 0 {
+		x, extent = g.tile(p.w)
+	}
+	for range 1 + r.IntN(4) {
+		p.imms = append(p.imms, 4*r.IntN(1+g.lds/4)&^(4<<r.IntN(5)-1))
+	}
+	if r.IntN(2) == 0 {
+		extent += slices.Max(p.imms)
+	}
 	at := 0
 	switch r.IntN(8) {
 	case 0, 1:
 		at = g.lds - extent
-	case 2:
-		at = g.lds - extent + []int{1, 2, 4, p.w}[r.IntN(4)]
-	case 3, 4:
+	case 2, 3:
+		at = g.lds - extent + []int{1, 2, 4, 4, 8, p.w - 4, p.w}[r.IntN(7)]
+	case 4, 5:
 		at = g.lds - r.IntN(extent+1)
-	case 5:
+	case 6:
 		at = -r.IntN(extent + 65)
 	default:
 		at = r.IntN(g.lds + 1)
@@ -301,8 +315,78 @@ func (g *edgeGen) placeLDS(p *edgePlace) {
 	}
 	n := g.vreg(1)
 	g.set(n, g.one(ir.OpAdd, ir.V32, x, g.k(at)), g.all())
-	g.step(n, false, 0, 0, 4, -4, 64, int64(p.w), 1)
+	g.step(n, false, 0, 4, 4, -4, 8, 64, int64(p.w), 1)
 	p.off = func() ir.ID { return g.get(n) }
+}
+
+// tile is lanes in rows or columns, as those of a wave lie that reads a tile, or writes one.
+func (g *edgeGen) tile(w int) (x ir.ID, extent int) {
+	r, k, strips := g.r, g.k, g.f.Lanes/16
+	step, up := 4, 64
+	switch r.IntN(6) {
+	case 0: // the same for all strips
+		step, up = []int{w, w, 2 * w, 12, 20}[r.IntN(5)], 0
+	case 1: // one place for a strip
+		step, up = 0, []int{0, 4, 16, 64}[r.IntN(4)]
+	case 2: // rows of dwords
+		step, up = 4, []int{0, 64, 68, 128}[r.IntN(4)]
+	default: // columns, some of which overlap
+		step, up = []int{4 * strips, 4 * strips, 4*strips - 4, 4*strips - 2, 4, 64, 68, -4 * strips, 8, 12, 16}[r.IntN(11)], 4
+		if r.IntN(6) == 0 {
+			up = []int{0, 8, 2}[r.IntN(3)]
+		}
+	}
+	x = g.one(ir.OpMul, ir.V32, g.one(ir.OpAnd, ir.V32, g.lane(), k(15)), k(step))
+	x = g.one(ir.OpAdd, ir.V32, x, g.one(ir.OpMul, ir.V32, g.one(ir.OpLShr, ir.V32, g.lane(), k(4)), k(up)))
+	extent = 15*step + (strips-1)*up + w
+	if step < 0 {
+		x, extent = g.one(ir.OpAdd, ir.V32, x, k(-15*step)), extent-30*step
+	}
+	if r.IntN(8) == 0 { // two lanes are the other way round, or one is at the other's place
+		n := r.IntN(g.f.Lanes &^ 1)
+		m := uint64(3) << (n &^ 1)
+		if r.IntN(2) == 0 {
+			m = 1 << n
+		}
+		x = g.one(ir.OpSelect, ir.V32, g.c(ir.M, m), g.one(ir.OpXor, ir.V32, x, k(step)), x)
+	}
+	return x, extent
+}
+
+// burst adds several loads, or stores, at one address or two.
+func (g *edgeGen) burst(places []edgePlace, exec ir.ID) {
+	r := g.r
+	n := 1 + r.IntN(2)
+	var offs []ir.ID
+	var at []*edgePlace
+	for range n {
+		p := &places[r.IntN(len(places))]
+		at, offs = append(at, p), append(offs, p.off())
+	}
+	imm := func(p *edgePlace) uint64 {
+		if len(p.imms) > 0 && r.IntN(4) > 0 {
+			return uint64(p.imms[r.IntN(len(p.imms))])
+		}
+		return uint64(4 * r.IntN(16))
+	}
+	if r.IntN(2) == 0 {
+		for range 1 + r.IntN(4) {
+			g.add(ir.Value{Op: ir.OpStore, Width: 4, Space: ir.LDS, Imm: imm(at[0]), Args: []ir.ID{ir.NoID, offs[0], exec, g.data(1, false)}})
+		}
+		return
+	}
+	var ids []ir.ID
+	for range 4 + r.IntN(5) {
+		i := r.IntN(n)
+		v := ir.Value{Op: ir.OpLoad, Type: ir.V32, Width: uint8(max(at[i].w&^3, 4)), Space: ir.LDS, Imm: imm(at[i]), Args: []ir.ID{ir.NoID, offs[i], exec}}
+		if v.Width > 4 {
+			v.Type, v.N = ir.T, v.Width/4
+		}
+		ids = append(ids, g.add(v))
+	}
+	for _, id := range ids {
+		g.keep(id, exec)
+	}
 }
 
 // placeScratch is in the lanes' private memory, which lies about an end.
@@ -330,6 +414,9 @@ func (g *edgeGen) placeScratch(p *edgePlace) {
 func (g *edgeGen) imm(p *edgePlace) uint64 {
 	r := g.r
 	x := 0
+	if len(p.imms) > 0 && r.IntN(2) == 0 {
+		return uint64(p.imms[r.IntN(len(p.imms))])
+	}
 	switch r.IntN(6) {
 	case 0:
 		x = 4 * r.IntN(64)
@@ -510,7 +597,7 @@ func edgeFunc(seed uint64, s *edges, lds int, spaces []ir.Space) *ir.Func {
 	}
 	var scalar func() ir.ID
 	if spaces[0] == ir.Global {
-		scalar = g.sbase(g.target(64, 4), edgeSteps...)
+		scalar = g.sbase(g.target(64, 4), edgeSteps(4, 64)...)
 	}
 	b.Term = ir.Term{Kind: ir.TermJump, Then: 1}
 	for range 1 + r.IntN(3) {
@@ -530,6 +617,10 @@ func edgeFunc(seed uint64, s *edges, lds int, spaces []ir.Space) *ir.Func {
 		for range 1 + max(0, r.IntN(6)-2) {
 			if scalar != nil && r.IntN(6) == 0 {
 				g.sload(scalar)
+				continue
+			}
+			if spaces[0] == ir.LDS && r.IntN(2) == 0 {
+				g.burst(places, exec)
 				continue
 			}
 			p := &places[r.IntN(len(places))]
