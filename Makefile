@@ -153,12 +153,15 @@ lint:
 fuzz-short:
 	scripts/fuzz-short $(FUZZTIME)
 
-## nightly        random programs on both engines for NIGHTLY of CPU time (12h), all matrix instructions on other numbers, the references
+## nightly        random programs on both engines for NIGHTLY of CPU time (12h), random HIP programs on all engines and nine chips, all matrix instructions on other numbers, the references
 ##                of instructions on compiled code, a million operations of shared virtual memory on each driver, then every fuzz target for five minutes,
 ##                then all examples at -O0 on the newer chips, and test-isa
 NIGHTLY ?= 12h
 nightly:
 	NIGHTLY_CPU=$(NIGHTLY) $(GO) test ./engine/jit -v -count 1 -timeout 0 -run '^TestNightly$$'
+	$(MAKE) build
+	$(GO) run ./tools/hipfuzz -files 100 -kernels 24
+	$(GO) run ./tools/hipfuzz -files 100 -kernels 24 -gpus mi300x,rx9070xt,rx5700xt,mi100,radeonvii,strixhalo
 	MATRIX_ROUNDS=6 MATRIX_SEED=$$(date +%s) $(GO) test ./engine/jit -count 1 -timeout 0 -run '^TestMatrixForms$$'
 	PUMICE_TEST_ENGINE=jit $(GO) test ./engine/lift -count 1
 	PUMICE_SVM_OPS=1000000 $(GO) test ./kernel/svmsim -count 1 -timeout 0 -run 'TestNoByteIsLost|TestEnginesAgree|TestNothingIsLostWhenThingsFail|TestAnyMachine|TestRealQueue'
