@@ -184,14 +184,18 @@ func (g *edgeGen) sbase(x uint64, steps ...int64) func() ir.ID {
 
 // edgeSteps are by how much addresses of accesses of w bytes go on: most often a little.
 func edgeSteps(w, extent int) []int64 {
-	return []int64{0, 4, 4, 4, -4, 8, 16, 60, 1, int64(w), int64(w), int64(-w), int64(w / 2), int64(extent), 64, 4096, -4096, 1 << 32, 1 << 32, -1 << 32}
+	return []int64{0, 4, 4, 4, -4, 8, 16, 60, 1, int64(w), int64(w), int64(-w), int64(-w), -16, int64(w / 2), int64(extent), 64, 4096, -4096, 1 << 32, 1 << 32, -1 << 32}
 }
 
 func (g *edgeGen) placeGlobal(p *edgePlace) {
 	r := g.r
 	x, extent := g.lanes(p.w)
 	at := g.target(extent, p.w)
-	if r.IntN(8) > 0 {
+	switch r.IntN(8) {
+	case 0:
+	case 1, 2, 3:
+		at &^= uint64(min(p.w&-p.w, 4) - 1)
+	default:
 		at &^= uint64(p.w&-p.w - 1)
 	}
 	steps := edgeSteps(p.w, extent)
@@ -254,12 +258,25 @@ func (g *edgeGen) placeGlobal(p *edgePlace) {
 		}
 	default: // an offset of 32 bits
 		n := g.vreg(1)
-		d := []uint32{0, 0, 4096, r.Uint32(), -uint32(extent), -uint32(r.IntN(extent + 1)), -uint32(extent) - 4*r.Uint32N(400), 1<<31 - uint32(r.IntN(extent+1))}[r.IntN(8)]
+		d := []uint32{0, 0, 0, 4096, r.Uint32(), -uint32(extent), -uint32(r.IntN(extent + 1)), -uint32(extent) - 4*r.Uint32N(400), 1<<31 - uint32(r.IntN(extent+1))}[r.IntN(9)]
 		if r.IntN(4) > 0 {
 			d &^= 15
 		}
+		over := r.IntN(8) == 0
+		if over { // offsets go below 0, and where they are added to goes 4 GiB down: what does not wrap stays about where it was
+			d, steps = 4*r.Uint32N(8), []int64{-1 << 32}
+			if p.w >= 4 && r.IntN(2) == 0 { // in rows
+				lane := g.lane()
+				x = g.one(ir.OpMul, ir.V32, g.one(ir.OpAnd, ir.V32, lane, g.k(15)), g.k(4))
+				x = g.one(ir.OpAdd, ir.V32, x, g.one(ir.OpMul, ir.V32, g.one(ir.OpLShr, ir.V32, lane, g.k(4)), g.k([]int{68, 128, 0, 64}[r.IntN(4)])))
+			}
+		}
 		g.set(n, g.one(ir.OpAdd, ir.V32, x, g.k(int(d))), g.all())
-		g.step(n, false, 0, 4, -4, 64, int64(p.w))
+		if over {
+			g.step(n, false, -4, -8, -16)
+		} else {
+			g.step(n, false, 0, 4, -4, 64, int64(p.w))
+		}
 		p.signed = r.IntN(4) == 0
 		b := at - uint64(d)
 		if p.signed {
@@ -280,7 +297,7 @@ func (g *edgeGen) placeGlobal(p *edgePlace) {
 func (g *edgeGen) placeLDS(p *edgePlace) {
 	r := g.r
 	if r.IntN(8) == 0 { // one address for all
-		n := g.sbase(uint64(uint32(g.lds-4*r.IntN(12))), 0, 4, -4, 64)
+		n := g.sbase(uint64(uint32(g.lds-4*r.IntN(12)-r.IntN(4)&r.IntN(4))), 0, 4, -4, 1, 64)
 		p.off = func() ir.ID { return g.one(ir.OpLo, ir.S32, n()) }
 		if r.IntN(2) == 0 {
 			p.off = func() ir.ID { return g.one(ir.OpSplat, ir.V32, g.one(ir.OpLo, ir.S32, n())) }
@@ -310,7 +327,7 @@ func (g *edgeGen) placeLDS(p *edgePlace) {
 	default:
 		at = r.IntN(g.lds + 1)
 	}
-	if r.IntN(8) > 0 {
+	if p.w >= 4 && r.IntN(8) > 0 {
 		at &^= 3
 	}
 	n := g.vreg(1)
@@ -504,7 +521,7 @@ func (g *edgeGen) access(p *edgePlace, exec ir.ID) {
 	v.Args = []ir.ID{p.base(), p.off(), mask}
 	n := max(1, p.w/4)
 	switch what := r.IntN(8); {
-	case what == 0 && (p.w == 4 || p.w == 8):
+	case what <= b2i(p.space == ir.LDS) && (p.w == 4 || p.w == 8):
 		g.atomic(v, n)
 	case what < 5:
 		v.Op, v.Type = ir.OpLoad, ir.V32
@@ -523,6 +540,9 @@ func (g *edgeGen) access(p *edgePlace, exec ir.ID) {
 func (g *edgeGen) atomic(v ir.Value, n int) {
 	r := g.r
 	v.Op, v.Sign, v.Atomic = ir.OpAtomic, false, ir.AtomicOp(r.IntN(int(ir.AtomicWrap)+1))
+	if r.IntN(3) == 0 {
+		v.Atomic = []ir.AtomicOp{ir.AtomicAdd, ir.AtomicSub, ir.AtomicAnd, ir.AtomicOr, ir.AtomicXor}[r.IntN(5)]
+	}
 	switch v.Atomic {
 	case ir.AtomicFAdd, ir.AtomicFMin, ir.AtomicFMax:
 		v.Kind, v.FP = []ir.Kind{1: ir.F32, 2: ir.F64}[n], ir.FPIEEE

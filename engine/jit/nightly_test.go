@@ -63,6 +63,7 @@ var shapes = []shape{
 	{"cornercrew", 3, cornerCrewDiff},
 	{"ends", 4, endsDiff},
 	{"ldsends", 2, ldsEndsDiff},
+	{"turns", 2, turnsDiff},
 	{"batches", 8, func(t testing.TB, seed uint64) []string { diff, _ := batchDiff(t, seed); return diff }},
 	{"instructions", 10, instsDiff},
 }

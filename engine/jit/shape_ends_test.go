@@ -54,14 +54,12 @@ func newEdges(t testing.TB, r *rand.Rand) *edges {
 	}
 	s.va[0] = 0x7001_0000_0000 - mem.PageSize*r.Uint64N(2*edgePages)
 	s.va[1] = s.va[0] + 1<<32
-	n, plain := 0, r.IntN(2) == 0
+	const all = mem.Read | mem.Write
+	rights := [][]mem.Access{{all}, {all, all, all, all, mem.Read, mem.Write, 0}, {all, mem.Read, mem.Read, mem.Read, mem.Write, 0}}[r.IntN(3)]
+	n := 0
 	for z := range s.va {
-		all := mem.Read | mem.Write
 		for p := 0; p < edgePages; {
-			may := []mem.Access{all, all, all, all, mem.Read, mem.Write, 0}[r.IntN(7)]
-			if plain {
-				may = all
-			}
+			may := rights[r.IntN(len(rights))]
 			for range 1 + r.IntN(4) {
 				if p < edgePages {
 					s.at[z][p], s.may[z][p] = n, may
@@ -167,6 +165,10 @@ func edgeRun(t testing.TB, e engine.Engine, seed uint64, f *ir.Func, lds int, fr
 				return x
 			}
 			s.may[z][p] |= w.Fault.Access
+			if r.IntN(2) == 0 { // and one about there has others
+				s.may[z][min(max(0, p+r.IntN(3)-1), edgePages-1)] |= mem.Read
+				s.may[z][min(max(0, p+r.IntN(3)-1), edgePages-1)] = w.Fault.Access
+			}
 			ms.Flush()
 		default:
 			x.what = append(x.what, fmt.Sprintf("%v %s", exit, w.Illegal))
