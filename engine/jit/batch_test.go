@@ -196,8 +196,8 @@ func (b *batchKernel) launch(r *rand.Rand, entry uint64) *batchLaunch {
 		at[12] = 0x7fffffff + uint32(r.IntN(2))
 	}
 	at[9], at[10], at[13], at[14], at[15] = uint32(r.IntN(4)), uint32(b.size), start+place(), l.first+uint32(r.IntN(l.groups+1)), 4*uint32(r.IntN(400))
-	if r.IntN(8) == 0 {
-		at[10] = uint32(r.IntN(2 * b.size))
+	if r.IntN(4) == 0 {
+		at[10] = uint32([]int{r.IntN(2 * b.size), b.size + 1, b.size / 2, b.lanes, b.size - 4}[r.IntN(5)])
 	}
 	in := uint64(batchBase) + mem.PageSize*r.Uint64N(1<<24)
 	switch r.IntN(4) {
@@ -317,8 +317,12 @@ func batchDiff(t testing.TB, seed uint64) (diff []string, d batchRun) {
 	}
 	for dispatch := range 4 {
 		l := b.launch(r, entry)
-		binary.LittleEndian.PutUint32(args[argSize:], uint32(b.size))
-		binary.LittleEndian.PutUint32(args[argSize+4:], uint32(b.size)<<16|uint32(b.size))
+		size := uint32(b.size)
+		if r.IntN(4) == 0 {
+			size += uint32(r.IntN(3)) - 1
+		}
+		binary.LittleEndian.PutUint32(args[argSize:], size)
+		binary.LittleEndian.PutUint32(args[argSize+4:], size<<16|size)
 		got.p.told = []int{1, 2, mirrorPages, mirrorPages}[r.IntN(4)]
 		for i := range got.p.there {
 			got.p.there[i] = true

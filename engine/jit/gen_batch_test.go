@@ -28,6 +28,7 @@ type batchKernel struct {
 	up    int   // how far it is shifted to the left
 	items int   // work-item id registers that the kernel expects
 	out   string
+	els   string // where waves over a bound go, if not there
 }
 
 func newBatchKernel(seed uint64) *batchKernel {
@@ -67,6 +68,9 @@ func (b *batchKernel) kernel() {
 	if g.one(5) {
 		b.branch()
 	}
+	if g.one(8) {
+		g.do("%s", []string{isa.GFX9: "buffer_wbinvl1", isa.GFX940: "buffer_inv sc1", isa.GFX10: "buffer_gl0_inv", isa.GFX11: "buffer_gl0_inv", isa.GFX12: "global_inv"}[g.t.Gen])
+	}
 	// What vectors are: loads first.
 	at := vLoaded
 	for range 1 + g.r.IntN(3) {
@@ -99,6 +103,9 @@ func (b *batchKernel) kernel() {
 			g.use(vLoaded + 1)
 		}
 	}
+	if b.els != "" {
+		b.otherwise()
+	}
 	g.bind(b.out)
 	if g.t.Gen >= isa.GFX11 && g.one(3) { // VGPRs are given back
 		g.do("s_sendmsg 3")
@@ -114,7 +121,8 @@ func (b *batchKernel) groupSize() string {
 		g.do("s_mov_b32 s16, %d", b.size)
 	case 3:
 		g.do("s_load_dword s16, s[4:5], %#x", argSize)
-	case 4: // as in a dispatch packet
+	case 4: // as in a dispatch packet, which may say something else
+
 		g.do("s_load_dword s16, s[4:5], %#x", argSize+4)
 		g.do("%s", g.pick("s_and_b32 s16, s16, 0xffff", "s_lshr_b32 s16, s16, 16", "s_bfe_u32 s16, s16, 0x100000"))
 	case 5: // the last work-group may be smaller
@@ -143,8 +151,12 @@ func (b *batchKernel) index() {
 		g.do("v_bfe_u32 v6, v0, 0, %d", []int{10, 10, 12, 16}[g.r.IntN(4)])
 		id = "v6"
 	case 2:
-		if g.one(3) { // lanes go down
+		switch g.r.IntN(6) {
+		case 0: // lanes go down
 			g.do("v_sub_u32 v6, %d, v0", g.r.IntN(65))
+			id = "v6"
+		case 1, 2:
+			g.do("v_add_u32 v6, %s, v0", g.pick("s14", "s13", "s11", "64"))
 			id = "v6"
 		}
 	}
@@ -161,7 +173,11 @@ func (b *batchKernel) index() {
 		g.do("v_mov_b32 v7, 0")
 		g.do("v_mad_u64_u32 v[4:5], M28, s8, %s, v[6:7]", size)
 	case 2:
-		g.do("s_lshl_b32 s16, s8, %d", power)
+		if g.one(2) {
+			g.do("s_lshl_b32 s16, s8, %d", power)
+		} else {
+			g.do("s_mul_i32 s16, s8, %s", size)
+		}
 		g.do("v_or_b32 v4, s16, %s", id)
 	case 3:
 		g.do("v_lshl_add_u32 v4, s8, %d, %s", power, id)
@@ -209,7 +225,11 @@ func (b *batchKernel) move() {
 			g.do("v_mul_u32_u24 v4, %d, v4", 1+g.r.IntN(8)/7)
 		}
 	case 6:
-		g.do("v_and_b32 v4, %#x, v4", []uint32{0xfff, 0xffff, 0xffffff, 0x7fffffff}[g.r.IntN(4)])
+		g.do("v_and_b32 v4, %#x, v4", []uint32{0xfff, 0xffff, 0xffffff, 0x7fffffff, 0x7fffffff}[g.r.IntN(5)])
+		if b.up == 0 && g.one(2) {
+			b.up = 1
+			g.do("%s", g.pick("v_mul_lo_u32 v4, v4, 2", "v_lshlrev_b32 v4, 1, v4"))
+		}
 	case 7:
 		if b.up == 0 {
 			b.up = 1 + g.r.IntN(2)
@@ -220,6 +240,51 @@ func (b *batchKernel) move() {
 	default:
 		g.do("v_add_u32 v4, %s, v4", g.pick("s13", "-1", "1", "64", "s14"))
 	}
+}
+
+// other makes some number of the work-item, which need not have to do with the index; it is its register.
+func (b *batchKernel) other() string {
+	g := b.guest
+	switch g.r.IntN(14) {
+	case 0: // up from lane to lane, down from one work-group to the next
+		g.do("s_mul_i32 s18, s8, %s", g.pick("s10", "s14", "64", "1"))
+		g.do("v_sub_u32 v6, v0, s18")
+	case 1:
+		g.do("s_mul_i32 s18, s8, %s", g.pick("s10", "s14", "64", "s13"))
+		g.do("v_add_u32 v6, s18, v0")
+	case 2:
+		g.do("v_sub_u32 v6, %s, v4", g.pick("s12", "s13", "64"))
+	case 3:
+		g.do("v_lshrrev_b32 v6, %d, v4", g.r.IntN(12))
+	case 4:
+		g.do("v_and_b32 v6, %#x, v4", []uint32{63, 255, 0xfff, 0xffff}[g.r.IntN(4)])
+	case 5:
+		g.do("v_ashrrev_i32 v6, 31, v4")
+	case 6:
+		g.do("v_mul_lo_u32 v6, v4, %s", g.pick("3", "s14", "s10", "2"))
+	case 7:
+		g.do("v_mbcnt_lo_u32_b32 v6, -1, 0")
+		if g.lanes == 64 {
+			g.do("v_mbcnt_hi_u32_b32 v6, -1, v6")
+		}
+	case 8:
+		g.do("v_%s v6, %s, v4", g.pick("min_u32", "max_u32", "min_i32", "max_i32"), g.pick("s12", "s13", "64"))
+	case 9: // a carry alone
+		g.do("v_add_co_u32 v6, VCC, %s, %s", g.pick("s11", "s12", "-1", "s13"), g.pick("v4", "v4", "v0"))
+		g.do("v_addc_co_u32 v6, VCC, 0, %s, VCC", g.pick("0", "v4", "v1"))
+	case 10: // the high half of a product
+		g.do("v_mul_hi_u32 v6, v4, %s", g.pick("s10", "s14"))
+	case 11: // a number that only work-groups have
+		g.do("s_%s_i32 s18, s8, %s", g.pick("mul", "min", "max"), g.pick("s10", "s14", "3"))
+		g.do("s_add_u32 s18, s18, s13")
+		g.do("v_mov_b32 v6, s18")
+	case 12:
+		g.do("v_mad_u64_u32 v[6:7], M28, s8, %s, v[4:5]", g.pick("s10", "s14", "64"))
+		return g.pick("v6", "v7")
+	default:
+		return g.pick("v4", "v0", "v1")
+	}
+	return "v6"
 }
 
 // bound ends waves whose index is over a bound, in all lanes or in some.
@@ -238,6 +303,9 @@ func (b *batchKernel) bound() {
 		case 2:
 			g.do("v_mov_b32 v7, s12")
 			g.do("v_cmp_%s_u32 %s, v4, v7", g.pick("gt", "ne"), to)
+		case 3:
+			x := b.other()
+			g.do("v_cmp_%s_%s %s, %s, %s", g.pick("gt", "ge", "ne", "lt"), g.pick("u32", "u32", "i32"), to, g.pick("s12", "s13", "s14", "64"), x)
 		default:
 			g.do("v_cmp_%s_%s %s, s12, v4", g.pick("gt", "gt", "gt", "ge", "ge", "ne", "ne", "lt", "eq"), g.pick("u32", "u32", "i32"), to)
 		}
@@ -263,9 +331,30 @@ func (b *batchKernel) bound() {
 	default:
 		g.do("s_and_saveexec_B M26, VCC")
 	}
-	if !g.one(6) {
+	switch g.r.IntN(8) {
+	case 0:
+	case 1:
+		b.els = g.label()
+		g.branch("s_cbranch_execz", b.els)
+	default:
 		g.branch("s_cbranch_execz", b.out)
 	}
+}
+
+// otherwise is what waves over a bound do, behind an end of the others: another look, and perhaps a store.
+func (b *batchKernel) otherwise() {
+	g := b.guest
+	g.do("s_endpgm")
+	g.bind(b.els)
+	g.do("s_mov_B EXEC, -1")
+	if g.one(4) {
+		return
+	}
+	g.do("v_cmp_%s_u32 VCC, %s, %s", g.pick("eq", "eq", "ne", "gt"), g.pick("s12", "s13", "s14"), b.other())
+	g.do("s_and_saveexec_B M26, VCC")
+	g.branch("s_cbranch_execz", b.out)
+	g.do("v_mov_b32 v%d, 7", vData)
+	b.access("store", "dword", vs(vData, 1), b.address(2, "s[2:3]", true), true)
 }
 
 // branch ends all waves of some work-groups, or takes them through something more.
@@ -435,36 +524,66 @@ func (b *batchKernel) store() {
 func (b *batchKernel) work() {
 	g := b.guest
 	d, a := g.v(vData, 16), g.v(vData, 16)
-	switch g.r.IntN(9) {
+	switch g.r.IntN(12) {
 	case 0: // a mask that lanes differ in
 		g.do("v_cmp_%s_u32 M24, %s, %s", g.pick("lt", "ne"), a, g.v(vData, 16))
 		g.do("v_cmp_%s_i32 VCC, %s, %s", g.pick("lt", "eq"), a, d)
 		g.do("s_%s_B M24, M24, VCC", g.pick("and", "or", "xor", "andn2", "orn2"))
 		g.do("v_cndmask_b32 %s, %s, %s, M24", d, d, a)
-	case 1: // and one that they do not
-		g.do("v_cmp_%s_u32 M24, %s, v4", g.pick("lt", "ne", "gt", "eq"), g.pick("s12", "s13", "s14"))
+	case 1, 2: // and one that they do not
+		x := b.other()
+		g.do("v_cmp_%s_%s M24, %s, %s", g.pick("lt", "ne", "gt", "eq"), g.pick("u32", "i32"), g.pick("s12", "s13", "s14", "64"), x)
 		g.do("v_cndmask_b32 %s, %s, %s, M24", d, d, a)
-	case 2:
-		g.do("v_readfirstlane_b32 s17, %s", g.pick("v0", "v4", "v1", a))
-		g.do("v_add_u32 %s, s17, %s", d, d)
 	case 3:
+		x := g.pick("v0", "v4", "v1", a)
+		if g.one(3) {
+			x = b.other()
+		}
+		g.do("v_readfirstlane_b32 s17, %s", x)
+		g.do("v_add_u32 %s, s17, %s", d, d)
+	case 4:
 		g.do("v_cmp_%s_u32 VCC, %s, %s", g.pick("lt", "ne"), g.pick("s14", a, "v4"), g.v(vData, 16))
 		g.do("v_addc_co_u32 %s, VCC, 0, %s, VCC", d, a)
-	case 4:
+	case 5: // a flag, looked at later
 		g.do("s_cmp_%s_u32 s8, %s", g.pick("lt", "gt", "eq"), g.pick("s14", "2"))
+		b.cut()
 		g.do("s_cselect_b32 s17, %s, s15", g.pick("s14", "1"))
 		g.do("v_add_u32 %s, s17, %s", d, d)
-	case 5:
-		g.do("v_lshrrev_b32 v6, %d, v4", g.r.IntN(12))
-		g.do("v_xor_b32 %s, v6, %s", d, d)
-	case 6:
+	case 6: // halves of a number, looked at elsewhere
+		g.do("s_load_dwordx2 s[18:19], s[4:5], %#x", 4*g.r.IntN(500))
+		b.cut()
+		g.do("v_add_u32 %s, s%d, %s", d, 18+g.r.IntN(2), d)
+	case 7:
 		g.do("s_add_u32 s16, s0, s8")
 		g.do("s_addc_u32 s17, s1, 0")
 		g.do("v_xor_b32 %s, s17, %s", d, d)
-	case 7:
+	case 8:
 		g.do("s_and_B M24, EXEC, %s", g.pick("VCC", "EXEC"))
+		b.cut()
 		g.do("v_cndmask_b32 %s, %s, %s, M24", d, d, a)
+	case 9:
+		e := vData + 2*g.r.IntN(8)
+		g.do("v_mad_i64_i32 v[%d:%d], M26, %s, %s, v[%d:%d]", e, e+1, a, d, e, e+1)
 	default:
-		g.do("v_add_u32 %s, %s, %s", d, g.pick("v4", "v0", "v1"), a)
+		x := b.other()
+		g.do("%s %s, %s, %s", g.pick("v_add_u32", "v_xor_b32", "v_add_u32"), d, x, a)
 	}
+}
+
+// cut begins another block, now and then one that comes only sometimes.
+func (b *batchKernel) cut() {
+	g := b.guest
+	l := g.label()
+	switch g.r.IntN(5) {
+	case 0:
+		g.do("s_bitcmp1_b32 s13, %d", g.r.IntN(4)) // not of the flag before
+		g.branch("s_cbranch_scc1", l)
+		g.do("v_add_u32 v%d, 1, v%d", vData, vData)
+	case 1:
+		g.branch("s_cbranch_scc0", l)
+		g.do("v_add_u32 v%d, 2, v%d", vData, vData)
+	default:
+		g.branch("s_branch", l)
+	}
+	g.bind(l)
 }

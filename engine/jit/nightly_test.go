@@ -66,6 +66,7 @@ var shapes = []shape{
 	{"turns", 2, turnsDiff},
 	{"batches", 8, func(t testing.TB, seed uint64) []string { diff, _ := batchDiff(t, seed); return diff }},
 	{"instructions", 10, instsDiff},
+	{"arrays", 5, arraysDiff},
 }
 
 // inOrder is the difference of functions of twelve registers, most of whose lanes are on.
