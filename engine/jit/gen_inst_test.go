@@ -99,11 +99,28 @@ var instRows = sync.OnceValue(func() map[string][]*isa.Op {
 					continue row
 				}
 			}
-			rows[k.name] = append(rows[k.name], op)
+			for range rowWeight(op) {
+				rows[k.name] = append(rows[k.name], op)
+			}
 		}
 	}
 	return rows
 })
+
+// rowWeight says how often there is a row: a third of all are comparisons, which are much the same; what has many cases is rarer in the tables than in
+// the compiler.
+func rowWeight(op *isa.Op) int {
+	if op.Fmt == isa.VOPC {
+		return 1
+	}
+	for _, n := range []string{"div_", "readfirst", "readlane", "writelane", "permlane", "_shl", "_shr", "lshl", "lshr", "ashr", "med3", "fma", "_mad_", "min", "max", "ldexp", "class",
+		"bfe", "ff", "clz", "ctz", "mbcnt", "perm_b32", "cvt_", "rcp", "rsq", "sqrt"} {
+		if strings.Contains(op.Name, n) {
+			return 6
+		}
+	}
+	return 3
+}
 
 // instGen makes instructions.
 type instGen struct {
@@ -173,8 +190,8 @@ func (g *instGen) ssrc(t isa.DataType, n int) uint32 {
 		}
 		return uint32(x)
 	}
-	switch g.r.IntN(12) {
-	case 0:
+	switch g.r.IntN(14) {
+	case 0, 12, 13:
 		return uint32(128 + g.r.IntN(81))
 	case 1:
 		return uint32(240 + g.r.IntN(9))
@@ -393,6 +410,9 @@ func (g *instGen) e64(op *isa.Op, dpp bool) {
 		if i < len(op.Src) {
 			src[i] = g.src9(op.Src[i])
 		}
+	}
+	if len(op.Src) == 3 && g.one(4) { // one of them twice
+		src[g.r.IntN(3)] = src[g.r.IntN(3)]
 	}
 	if n := len(op.Src); op.Fmt == isa.VOP2 && n == 2 || op.Fmt == isa.VOP1 || op.Fmt == isa.VOPC {
 		src[2] = 0

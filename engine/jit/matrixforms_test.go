@@ -177,6 +177,7 @@ const (
 	drawFewBits        // far apart, of few bits: ties, cancellation
 	drawSpecial        // now and then a NaN or an infinity
 	drawTiny           // at the lower end of the range
+	drawZeros          // tiny ones among zeros
 	drawBits           // any
 	numDraws
 )
@@ -187,8 +188,16 @@ var drawFormats = map[ir.Kind]struct{ exp, man, bias int }{ir.F64: {11, 52, 1023
 // draw is a random element of kind k.
 func draw(r *rand.Rand, k ir.Kind, how int) uint64 {
 	f, ok := drawFormats[k]
-	if x := r.Uint64(); !ok || how == drawBits {
+	if x := r.Uint64(); how == drawBits {
 		return x
+	} else if !ok {
+		if k == ir.I32 && how != drawFinite { // where sums overflow
+			return uint64(1<<31 - r.IntN(1<<18) + r.IntN(1<<17))
+		}
+		return x
+	}
+	if how == drawZeros && r.IntN(3) > 0 {
+		return r.Uint64N(2) << (f.exp + f.man)
 	}
 	if how == drawSpecial && r.IntN(150) == 0 {
 		return []uint64{0, 1 << (f.exp + f.man), (1<<f.exp - 1) << f.man, (1<<(f.exp+1) - 1) << f.man, 1<<(f.exp+f.man) - 1, r.Uint64()}[r.IntN(6)]
@@ -201,7 +210,7 @@ func draw(r *rand.Rand, k ir.Kind, how int) uint64 {
 	switch how {
 	case drawNearOne:
 		e = f.bias - 4 + r.IntN(8)
-	case drawTiny:
+	case drawTiny, drawZeros:
 		e = r.IntN(max(top/4, 2))
 	case drawFewBits:
 		e = f.bias - 20 + r.IntN(40)

@@ -58,7 +58,7 @@ var shapes = []shape{
 		streamSeed(r, seed)
 		return r.diff
 	}},
-	{"matrices", 2, matricesDiff},
+	{"matrices", 4, matricesDiff},
 	{"corners", 8, cornerDiff},
 	{"cornercrew", 3, cornerCrewDiff},
 	{"ends", 4, endsDiff},

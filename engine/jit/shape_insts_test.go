@@ -75,7 +75,13 @@ func instProgram(seed uint64, seen *instsSeen) *straight {
 	sameRow := one(4) // many of one instruction
 	first := rows[r.IntN(len(rows))]
 	modes := 0
+	restore := 0 // EXEC, after so many instructions
 	for n := 20 + r.IntN(30); n > 0; n-- {
+		if restore > 0 {
+			if restore--; restore == 0 {
+				asm("s_mov_%s %s, %s", b, exec, mask)
+			}
+		}
 		for i := 0; i < len(forward); i++ {
 			if forward[i].left--; forward[i].left <= 0 {
 				land(forward[i])
@@ -85,7 +91,12 @@ func instProgram(seed uint64, seen *instsSeen) *straight {
 		}
 		switch x := r.IntN(60); {
 		case x == 0:
-			asm("s_mov_%s %s, %s", b, exec, reg(r.IntN(instInputs)))
+			if one(2) {
+				asm("s_mov_%s %s, 0", b, exec)
+			} else {
+				asm("s_mov_%s %s, %s", b, exec, reg(r.IntN(instInputs)))
+			}
+			restore = 1 + r.IntN(10)
 		case x == 1 && modes < 2:
 			modes++
 			switch {
@@ -109,13 +120,18 @@ func instProgram(seed uint64, seen *instsSeen) *straight {
 			asm("s_movk_i32 s%d, %d", instMask+2, 1+r.IntN(3))
 			loop = len(p.code)
 		case x == 5:
-			switch ds := "ds_"; r.IntN(4) {
+			index := r.IntN(instVGPRs)
+			if one(3) { // the same for all
+				index = result()
+				asm("v_mov_b32_e32 v%d, s%d", index, r.IntN(instInputs))
+			}
+			switch r.IntN(4) {
 			case 0:
-				asm("%spermute_b32 v%d, v%d, v%d offset:%d", ds, result(), r.IntN(instVGPRs), r.IntN(instVGPRs), r.IntN(3)*4)
+				asm("ds_permute_b32 v%d, v%d, v%d offset:%d", result(), index, r.IntN(instVGPRs), r.IntN(3)*4)
 			case 1, 2:
-				asm("%sbpermute_b32 v%d, v%d, v%d offset:%d", ds, result(), r.IntN(instVGPRs), r.IntN(instVGPRs), r.IntN(3)*4)
+				asm("ds_bpermute_b32 v%d, v%d, v%d offset:%d", result(), index, r.IntN(instVGPRs), r.IntN(3)*4)
 			default:
-				asm("%sswizzle_b32 v%d, v%d offset:%#x", ds, result(), r.IntN(instVGPRs), []int{r.IntN(1 << 15), 0x8000 | r.IntN(256), r.IntN(1 << 16)}[r.IntN(3)])
+				asm("ds_swizzle_b32 v%d, v%d offset:%#x", result(), r.IntN(instVGPRs), []int{r.IntN(1 << 15), 0x8000 | r.IntN(256), r.IntN(1 << 16)}[r.IntN(3)])
 			}
 		case x == 6 && tg.Gen >= isa.GFX11 && k.lanes == 32, x >= 7 && x < 12 && tg.Gen >= isa.GFX11 && k.lanes == 32:
 			if code := g.pair(); code != nil {
@@ -144,8 +160,11 @@ func instProgram(seed uint64, seen *instsSeen) *straight {
 			}
 			emit(code)
 			switch {
-			case writesEXEC && !one(3):
-				asm("s_mov_%s %s, %s", b, exec, mask)
+			case writesEXEC:
+				if restore = r.IntN(10); restore < 4 {
+					restore = 0
+					asm("s_mov_%s %s, %s", b, exec, mask)
+				}
 			case op.Flags&isa.FlagWritesSCC != 0 && one(2):
 				asm("s_cselect_b32 s%d, s%d, s%d", result(), r.IntN(instInputs), r.IntN(instInputs))
 			case writesVCC && one(2):
@@ -241,7 +260,10 @@ func TestInstructionForms(t *testing.T) {
 		g := &instGen{r: rand.New(rand.NewPCG(1, 211)), t: isa.TargetByName(k.name).Wave(k.lanes), lanes: k.lanes}
 		var never []string
 		rows := instRows()[k.name]
-		for _, op := range rows {
+		for i, op := range rows {
+			if i > 0 && rows[i-1] == op {
+				continue
+			}
 			made := 0
 			for range rounds {
 				if code, _ := g.inst(op); code != nil {
