@@ -26,6 +26,7 @@ const head = `#include <hip/hip_runtime.h>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <unistd.h>
 #include <vector>
 
 __device__ inline float canon(float f) { return f != f ? __builtin_nanf("") : f; }
@@ -49,7 +50,7 @@ typedef _Float16 h2 __attribute__((ext_vector_type(2)));
 #define CHECK(call) do { hipError_t e_ = (call); if (e_ != hipSuccess) { std::printf("error %s in %s\n", hipGetErrorName(e_), #call); std::exit(1); } } while (0)
 `
 
-// tail is the host's half: each kernel runs twice (the engine may have better code for it by then) and what it leaves is hashed.
+// tail is the host's half: each kernel runs twice, and what it leaves is hashed. HIPFUZZ_WARM runs in between earn it the engine's better code.
 const tail = `
 static unsigned long long state = 1;
 static unsigned bits() { state = state * 6364136223846793005ull + 1442695040888963407ull; return (unsigned)(state >> 33); }
@@ -67,6 +68,8 @@ int main(int argc, char **argv) {
     const float odd[] = {0.0f, -0.0f, __builtin_inff(), -__builtin_inff(), __builtin_nanf(""), 1e-40f, -3e-39f, 3e38f, 1.17549435e-38f};
     for (float &f : floats) f = bits() %% 64 == 0 ? odd[bits() %% 9] : ((int)(bits() %% 20001) - 10000) / 512.0f;
     for (double &d : doubles) d = bits() %% 64 == 0 ? (double)odd[bits() %% 9] : ((int)(bits() %% 2000001) - 1000000) / 3072.0;
+    const char *often = std::getenv("HIPFUZZ_WARM");
+    const int warm = often ? std::atoi(often) : 0;
     unsigned char *a, *b, *c, *o;
     CHECK(hipMalloc(&a, pool)); CHECK(hipMalloc(&b, pool)); CHECK(hipMalloc(&c, pool)); CHECK(hipMalloc(&o, room));
     CHECK(hipMemcpy(a, ints.data(), pool, hipMemcpyHostToDevice));
@@ -75,6 +78,11 @@ int main(int argc, char **argv) {
     auto hash = [&](const char *name, auto launch) {
         unsigned long long h[2];
         for (auto &x : h) {
+            if (&x != h && warm > 0) {
+                for (int i = 0; i < warm; i++) launch();
+                CHECK(hipDeviceSynchronize());
+                usleep(10000);
+            }
             CHECK(hipMemset(o, 0xa5, room));
             launch();
             CHECK(hipGetLastError());

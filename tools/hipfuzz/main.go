@@ -131,6 +131,9 @@ func (f *fuzz) try(seed uint64, kernels, only int) (runs int, diffs []*differenc
 		}
 		for _, engine := range f.engines {
 			c := exec.Command(filepath.Join(f.top, "bin/pumice"), "run", "--gpu", gpu, "--engine", engine, "--", exe)
+			if strings.HasPrefix(engine, "jit") {
+				c.Env = append(os.Environ(), "HIPFUZZ_WARM=20")
+			}
 			var errs strings.Builder
 			c.Stderr = &errs
 			out, err := c.Output()
