@@ -78,7 +78,7 @@ func spelling(target string, lanes int) *strings.Replacer {
 		p = append(p, "v_add_u32 ", "v_add_nc_u32 ", "v_sub_u32 ", "v_sub_nc_u32 ", "v_addc_co_u32", "v_add_co_ci_u32", "v_subb_co_u32", "v_sub_co_ci_u32")
 	}
 	if strings.HasPrefix(target, "gfx12") {
-		p = append(p, "v_mad_u64_u32", "v_mad_co_u64_u32", "ds_add_u32", "ds_add_u32", "ds_sub_u32", "ds_sub_u32", "s_add_u32", "s_add_co_u32", "s_sub_u32", "s_sub_co_u32", "s_addc_u32", "s_add_co_ci_u32",
+		p = append(p, "v_mad_u64_u32", "v_mad_co_u64_u32", "v_mad_i64_i32", "v_mad_co_i64_i32", "ds_add_u32", "ds_add_u32", "ds_sub_u32", "ds_sub_u32", "s_add_u32", "s_add_co_u32", "s_sub_u32", "s_sub_co_u32", "s_addc_u32", "s_add_co_ci_u32",
 			"v_max_f32", "v_max_num_f32", "v_min_f32", "v_min_num_f32", "v_med3_f32", "v_med3_num_f32", "v_max3_f32", "v_max3_num_f32")
 	}
 	if strings.HasPrefix(target, "gfx11") || strings.HasPrefix(target, "gfx12") {
