@@ -195,8 +195,8 @@ func (k *copier) block(b *ir.Block) *ir.Block {
 		}
 		if setsExec(k.f, &v) {
 			if k.allOnes(&v) {
-				if !k.unknown {
-					continue // it is
+				if lo, hi := scalarsOf(k.f, &v); !k.unknown && hi == lo+uint64(k.f.Lanes/32) {
+					continue // it is, and nothing else is written: EXEC_HI where waves have 32 lanes
 				}
 				k.unknown = false
 			} else {

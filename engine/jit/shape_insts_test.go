@@ -296,6 +296,8 @@ var foundInsts = []struct {
 }{
 	// 1: reciprocals were flushed where they are denormal by vfpclass, which under DAZ knows no denormals: with denormals in flushed and out not
 	{"gfx90a", 64, 0x3e0, "v_add_f32_e32 v48, v0, v1; v_rcp_f32_e32 v49, v2; v_rcp_iflag_f32_e32 v50, v3; v_rcp_f32_e32 v51, v4; v_exp_f32_e32 v52, v5"},
+	// 2: in the copy of a loop for full EXEC, a write of 64 bits that left EXEC full was left out, and so its high half, which wave32 does not use
+	{"gfx1030", 32, 0x3f0, "s_movk_i32 s38, 3; s_mov_b64 s[50:51], -2; s_not_b64 exec, -2.0; v_mov_b32_e32 v48, v1; s_sub_u32 s38, s38, 1; s_cmp_lg_u32 s38, 0; s_cbranch_scc1 65531; s_mov_b32 exec_lo, s36"},
 }
 
 // TestFoundInstructions runs programs that once made a difference on numbers of all kinds.
