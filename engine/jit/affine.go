@@ -37,8 +37,9 @@ type affine struct {
 	first, last int // segments
 	inside      map[ir.ID]bool
 	before      map[ir.ID]bool
-	set         map[ir.ID]ir.ID // the value that a VGet gives when the run has written the register before
-	full        ir.ID           // the mask of its writes and loads, or NoID when that is known to be full
+	set         map[ir.ID]ir.ID  // the value that a VGet gives when the run has written the register before
+	left        map[uint64]ir.ID // what the run leaves in the VGPRs that it writes
+	full        ir.ID            // the mask of its writes and loads, or NoID when that is known to be full
 
 	vals   map[ir.ID]*aval
 	masks  map[ir.ID]*amask

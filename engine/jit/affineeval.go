@@ -43,7 +43,7 @@ func (u *affine) evaluate() (err error) {
 		}
 	}()
 	c := u.c
-	u.inside, u.before, u.set = map[ir.ID]bool{}, map[ir.ID]bool{}, map[ir.ID]ir.ID{}
+	u.inside, u.before, u.set, u.left = map[ir.ID]bool{}, map[ir.ID]bool{}, map[ir.ID]ir.ID{}, map[uint64]ir.ID{}
 	u.vals, u.masks, u.sums, u.wides, u.same = map[ir.ID]*aval{}, map[ir.ID]*amask{}, map[[2]ir.ID]*aval{}, map[[4]ir.ID]*awide{}, map[anode]int{}
 	u.full = ir.NoID
 	u.scalars = map[ir.ID]bool{}
@@ -78,7 +78,7 @@ func (u *affine) evaluate() (err error) {
 			if _, ok := vset[v.Imm]; !ok {
 				vorder = append(vorder, v.Imm)
 			}
-			vset[v.Imm] = id
+			vset[v.Imm], u.left[v.Imm] = id, v.Args[0]
 		case v.Op == ir.OpMSet:
 			lo, _ := c.regs(v)
 			if _, ok := mset[lo]; !ok {

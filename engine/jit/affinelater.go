@@ -47,7 +47,7 @@ func (u *affine) later(places bool) {
 			continue
 		}
 		if v := c.v(m.id); v.Op == ir.OpVGet {
-			if _, ok := u.set[m.id]; !ok && u.written(v.Imm) {
+			if x, ok := u.set[m.id]; !ok && u.written(v.Imm) || ok && x != u.left[v.Imm] {
 				refuse("a register's old value is used later")
 			}
 			continue
