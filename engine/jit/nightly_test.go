@@ -67,6 +67,8 @@ var shapes = []shape{
 	{"batches", 8, func(t testing.TB, seed uint64) []string { diff, _ := batchDiff(t, seed); return diff }},
 	{"instructions", 10, instsDiff},
 	{"arrays", 5, arraysDiff},
+	{"lives", 5, livesDiff(livesFunc, livesTuned)},
+	{"strips", 3, livesDiff(stripsFunc, cornerTuned)},
 }
 
 // inOrder is the difference of functions of twelve registers, most of whose lanes are on.

@@ -92,6 +92,7 @@ type cornerGen struct {
 	exec, base ir.ID
 	crew       bool
 	temp       int
+	moved      int // pairs that the loop moves on
 	flags      int
 	later      []ir.ID // 32-bit values that are used behind the run
 }
@@ -324,6 +325,15 @@ func (g *cornerGen) target() {
 		}
 		fallthrough
 	case oddHigh:
+		if g.crew && g.maybe(2) { // in some iteration
+			x := g.pairOf(cornerWide)
+			g.put(g.hi(x))
+			lo, hi := g.halves(g.v(cornerWide), g.v(cornerWide+1), g.k(g.pick(16, 64)), ir.NoID)
+			g.set(cornerWide, lo)
+			g.set(cornerWide+1, hi)
+			g.moved |= 1 << cornerWide
+			return
+		}
 		x := g.one(ir.OpAdd, ir.V64, g.one(ir.OpZext64, ir.V64, reg), g.s64(cornerLong))
 		if g.maybe(2) {
 			g.put(g.lo(x))
@@ -431,7 +441,9 @@ func (g *cornerGen) load() []ir.ID {
 	}
 	switch g.r.IntN(10) {
 	case 0, 1:
-		v.Args[1] = g.pairOf(at)
+		if v.Args[1] = g.pairOf(at); g.maybe(5) { // the high halves are the same
+			v.Args[1] = g.one(ir.OpPair, ir.V64, g.v(at), g.v(g.pick(cornerAt+1, cornerAt+3)))
+		}
 	case 2:
 		lo, hi := g.halves(g.v(at), g.v(at+1), g.s(cornerStep), ir.NoID)
 		v.Args[1] = one(ir.OpPair, ir.V64, lo, hi)
@@ -496,15 +508,22 @@ func cornerFunc(seed uint64, crew bool) *ir.Func {
 	}
 	sum := []ir.ID{g.v(cornerSum)}
 	out := cornerOut
-	moved := 0
 	move := func(n int) { // an address goes on
 		lo, hi := g.halves(g.v(n), g.v(n+1), g.s(cornerStep), ir.NoID)
 		g.set(n, lo)
 		g.set(n+1, hi)
-		moved |= 1 << n
+		g.moved |= 1 << n
+	}
+	last, often := cornerAt+4, 5
+	if crew { // which carries what it moves
+		last, often = cornerWide, 2
 	}
 	scalars := func() {
 		n := cornerCount + r.IntN(2)
+		if g.maybe(3) { // of a carry that there is, or will be
+			g.setS(n, g.s(cornerFlags+r.IntN(2*g.flags+2)))
+			return
+		}
 		if g.setS(n, g.one(ir.OpAdd, ir.S32, g.s(n), g.s(cornerNum))); g.maybe(3) {
 			n = g.pick(cornerStep, cornerNum, cornerLong+1)
 			g.setS(n, g.one(ir.OpAdd, ir.S32, g.s(n), g.k(64)))
@@ -512,6 +531,11 @@ func cornerFunc(seed uint64, crew bool) *ir.Func {
 	}
 	loads := 2 + r.IntN(2)
 	target := r.IntN(loads)
+	if g.maybe(24) { // more than is kept for a wave
+		for range 6 {
+			g.leave()
+		}
+	}
 	quad := g.maybe(6) // the high half of a steady number changes alone
 	for i := range loads {
 		if g.maybe(2) {
@@ -537,14 +561,14 @@ func cornerFunc(seed uint64, crew bool) *ir.Func {
 			}
 			sum = append(sum, x)
 		}
-		if n := cornerAt + 2*r.IntN(3); g.maybe(5) && moved>>n&1 == 0 {
+		if n := cornerAt + 2*r.IntN((last-cornerAt)/2+1); g.maybe(often) && g.moved>>n&1 == 0 {
 			move(n)
 		}
 	}
 	again := g.temp // temporaries that are written once more behind the run
 	if g.maybe(2) { // before anything is done with what was loaded
-		for n := cornerAt; n < cornerWide; n += 2 {
-			if g.maybe(2) && moved>>n&1 == 0 {
+		for n := cornerAt; n <= last; n += 2 {
+			if g.maybe(2) && g.moved>>n&1 == 0 {
 				move(n)
 			}
 		}
@@ -562,8 +586,8 @@ func cornerFunc(seed uint64, crew bool) *ir.Func {
 			g.set(cornerTemp+n, g.one(ir.OpXor, ir.V32, total, g.k(n)))
 		}
 	}
-	for n := cornerAt; n < cornerWide; n += 2 {
-		if g.maybe(3) && moved>>n&1 == 0 {
+	for n := cornerAt; n <= last; n += 2 {
+		if g.maybe(3) && g.moved>>n&1 == 0 {
 			move(n)
 		}
 	}
@@ -600,7 +624,12 @@ func cornerFunc(seed uint64, crew bool) *ir.Func {
 			b.Term = ir.Term{Kind: ir.TermExit, Exit: ir.ExitBarrier, Next: 2 * 4096, Cond: ir.NoID}
 		}
 		g.block()
-		switch r.IntN(4) {
+		switch r.IntN(6) {
+		case 2: // what the run perhaps carries
+			g.set(cornerSum, g.one(ir.OpXor, ir.V32, g.v(cornerSum), g.v(cornerAt+r.IntN(cornerQuad-cornerAt))))
+		case 3:
+			n := cornerAt + 2*r.IntN(2)
+			g.set(n, g.one(ir.OpAdd, ir.V32, g.v(n), g.k(64)))
 		case 0:
 			g.set(g.pick(cornerFlat, cornerIndex), g.one(ir.OpAdd, ir.V32, g.v(g.pick(cornerFlat, cornerIndex)), g.k(16)))
 		case 1:
