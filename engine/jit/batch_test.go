@@ -182,8 +182,8 @@ func (b *batchKernel) launch(r *rand.Rand, entry uint64) *batchLaunch {
 		at[11] = r.Uint32()
 	case 1:
 		at[11] = -start
-	case 2, 3, 4:
-		edge := uint64(1) << (31 + r.IntN(2)) / uint64(b.times) >> b.up >> r.IntN(6)
+	case 2, 3, 4, 5:
+		edge := uint64(1) << (31 + r.IntN(2)) / uint64(b.times) >> b.up >> max(0, r.IntN(9)-3)
 		at[11] = uint32(edge) - place() - start
 	}
 	at[12] = start + at[11]*uint32(r.IntN(2)) + place()

@@ -55,6 +55,10 @@ func (b *batchKernel) kernel() {
 		b.x = append(b.x, isa.SRegTTMP0+8)
 	}
 	b.out = g.label()
+	if g.one(2) {
+		b.plain()
+		return
+	}
 	if g.one(40) {
 		g.mode()
 	}
@@ -113,6 +117,50 @@ func (b *batchKernel) kernel() {
 	g.do("s_endpgm")
 }
 
+// plain is a kernel in which one thing is as it seldom is: else what one guard lets through, another one stops.
+func (b *batchKernel) plain() {
+	g := b.guest
+	odd := g.r.IntN(8)
+	if odd == 0 {
+		b.index()
+	} else {
+		g.do("s_mul_i32 s16, s8, %d", b.size)
+		g.do("v_add_u32 v4, s16, v0")
+		if !g.one(4) {
+			g.do("v_add_u32 v4, s11, v4")
+		}
+	}
+	switch odd {
+	case 1:
+		b.move()
+	case 2:
+		b.bound()
+	case 3:
+		b.branch()
+	}
+	at := vLoaded + b.load(vLoaded)
+	for x := vData; x < vData+16; x++ {
+		g.do("v_mov_b32 v%d, v%d", x, vLoaded+x%(at-vLoaded))
+	}
+	d := g.v(vData, 4)
+	switch odd {
+	case 4:
+		b.work()
+	case 5, 6:
+		x := b.other()
+		g.do("v_cmp_%s_%s M24, %s, %s", g.pick("lt", "ne", "gt", "eq"), g.pick("u32", "u32", "i32"), g.pick("s12", "s12", "s13", "s14", "64"), x)
+		g.do("v_cndmask_b32 %s, %s, v%d, M24", d, d, vData+5)
+	case 7:
+		g.do("v_xor_b32 %s, %s, %s", d, b.other(), d)
+	}
+	b.access("store", "dwordx4", vs(vData, 4), b.address(4, "s[2:3]", true), true)
+	if b.els != "" {
+		b.otherwise()
+	}
+	g.bind(b.out)
+	g.do("s_endpgm")
+}
+
 // groupSize is the size of a work-group, in a scalar register: of the program, an argument, in memory, or what is left of a number of work-items.
 func (b *batchKernel) groupSize() string {
 	g := b.guest
@@ -143,7 +191,7 @@ func (b *batchKernel) groupSize() string {
 func (b *batchKernel) index() {
 	g := b.guest
 	id := "v0"
-	switch g.r.IntN(8) {
+	switch g.r.IntN(6) {
 	case 0:
 		g.do("v_and_b32 v6, 0x3ff, v0")
 		id = "v6"
@@ -155,8 +203,8 @@ func (b *batchKernel) index() {
 		case 0: // lanes go down
 			g.do("v_sub_u32 v6, %d, v0", g.r.IntN(65))
 			id = "v6"
-		case 1, 2:
-			g.do("v_add_u32 v6, %s, v0", g.pick("s14", "s13", "s11", "64"))
+		case 1, 2, 3, 4:
+			g.do("v_add_u32 v6, %s, v0", g.pick("s14", "s13", "s11", "64", "1"))
 			id = "v6"
 		}
 	}
@@ -208,7 +256,13 @@ func (b *batchKernel) index() {
 // move changes the index.
 func (b *batchKernel) move() {
 	g := b.guest
-	switch g.r.IntN(12) {
+	switch g.r.IntN(14) {
+	case 12, 13:
+		if b.up == 0 {
+			b.up = 2
+			g.do("v_and_b32 v4, %#x, v4", []uint32{0x3fffffff, 0x7fffffff, 0x7fffffff}[g.r.IntN(3)])
+			g.do("%s", g.pick("v_mul_lo_u32 v4, v4, 4", "v_mul_lo_u32 v4, 4, v4", "v_lshlrev_b32 v4, 2, v4"))
+		}
 	case 0, 1, 2, 3:
 		g.do("v_add_u32 v4, s11, v4")
 	case 4:
@@ -226,10 +280,6 @@ func (b *batchKernel) move() {
 		}
 	case 6:
 		g.do("v_and_b32 v4, %#x, v4", []uint32{0xfff, 0xffff, 0xffffff, 0x7fffffff, 0x7fffffff}[g.r.IntN(5)])
-		if b.up == 0 && g.one(2) {
-			b.up = 1
-			g.do("%s", g.pick("v_mul_lo_u32 v4, v4, 2", "v_lshlrev_b32 v4, 1, v4"))
-		}
 	case 7:
 		if b.up == 0 {
 			b.up = 1 + g.r.IntN(2)
@@ -245,20 +295,27 @@ func (b *batchKernel) move() {
 // other makes some number of the work-item, which need not have to do with the index; it is its register.
 func (b *batchKernel) other() string {
 	g := b.guest
-	switch g.r.IntN(14) {
-	case 0: // up from lane to lane, down from one work-group to the next
+	switch g.r.IntN(22) {
+	case 0, 14, 17: // up from lane to lane, down from one work-group to the next
 		g.do("s_mul_i32 s18, s8, %s", g.pick("s10", "s14", "64", "1"))
 		g.do("v_sub_u32 v6, v0, s18")
-	case 1:
-		g.do("s_mul_i32 s18, s8, %s", g.pick("s10", "s14", "64", "s13"))
-		g.do("v_add_u32 v6, s18, v0")
+		if g.one(2) {
+			g.do("v_add_u32 v6, s13, v6")
+		}
+	case 1, 15:
+		g.do("s_mul_i32 s18, s8, %s", g.pick("s10", "s10", "s14", "64", "s13"))
+		g.do("%s v6, s18, v0", g.pick("v_add_u32", "v_or_b32"))
+	case 16, 18: // the high half of an address
+		g.do("v_mov_b32 v5, 0")
+		g.do("v_lshlrev_b64 v[6:7], %d, v[4:5]", g.r.IntN(5))
+		return "v7"
 	case 2:
 		g.do("v_sub_u32 v6, %s, v4", g.pick("s12", "s13", "64"))
 	case 3:
 		g.do("v_lshrrev_b32 v6, %d, v4", g.r.IntN(12))
 	case 4:
 		g.do("v_and_b32 v6, %#x, v4", []uint32{63, 255, 0xfff, 0xffff}[g.r.IntN(4)])
-	case 5:
+	case 5, 19:
 		g.do("v_ashrrev_i32 v6, 31, v4")
 	case 6:
 		g.do("v_mul_lo_u32 v6, v4, %s", g.pick("3", "s14", "s10", "2"))
@@ -269,7 +326,7 @@ func (b *batchKernel) other() string {
 		}
 	case 8:
 		g.do("v_%s v6, %s, v4", g.pick("min_u32", "max_u32", "min_i32", "max_i32"), g.pick("s12", "s13", "64"))
-	case 9: // a carry alone
+	case 9, 20: // a carry alone
 		g.do("v_add_co_u32 v6, VCC, %s, %s", g.pick("s11", "s12", "-1", "s13"), g.pick("v4", "v4", "v0"))
 		g.do("v_addc_co_u32 v6, VCC, 0, %s, VCC", g.pick("0", "v4", "v1"))
 	case 10: // the high half of a product
@@ -333,7 +390,7 @@ func (b *batchKernel) bound() {
 	}
 	switch g.r.IntN(8) {
 	case 0:
-	case 1:
+	case 1, 2:
 		b.els = g.label()
 		g.branch("s_cbranch_execz", b.els)
 	default:
@@ -350,7 +407,11 @@ func (b *batchKernel) otherwise() {
 	if g.one(4) {
 		return
 	}
-	g.do("v_cmp_%s_u32 VCC, %s, %s", g.pick("eq", "eq", "ne", "gt"), g.pick("s12", "s13", "s14"), b.other())
+	x := g.pick("v0", "v4")
+	if g.one(2) {
+		x = b.other()
+	}
+	g.do("v_cmp_%s_u32 VCC, %s, %s", g.pick("eq", "eq", "eq", "ne", "gt"), g.pick("s13", "s13", "s14", "64"), x)
 	g.do("s_and_saveexec_B M26, VCC")
 	g.branch("s_cbranch_execz", b.out)
 	g.do("v_mov_b32 v%d, 7", vData)
