@@ -177,9 +177,9 @@ func differ(results map[string]string) bool {
 	return false
 }
 
-// targets are the chips' names for compilers.
+// targets are the chips' names for compilers. vega64 (gfx900) is not among them: for it clang flushes denormal floats, so results are others.
 var targets = map[string]string{
-	"vega64": "gfx900", "radeonvii": "gfx906", "mi100": "gfx908", "mi210": "gfx90a", "mi300x": "gfx942", "rx5700xt": "gfx1010", "rx6900xt": "gfx1030",
+	"radeonvii": "gfx906", "mi100": "gfx908", "mi210": "gfx90a", "mi300x": "gfx942", "rx5700xt": "gfx1010", "rx6900xt": "gfx1030",
 	"rx7900xtx": "gfx1100", "strixhalo": "gfx1151", "rx9070xt": "gfx1201",
 }
 
