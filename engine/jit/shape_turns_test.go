@@ -21,7 +21,7 @@ import (
 // of package silicon: from the first wave on, and behind the first barrier from the last.
 
 // turnsFunc is a loop of phases with barriers between them. s20 counts, s21 is the wave's number.
-func turnsFunc(seed uint64) *ir.Func {
+func turnsFunc(seed uint64, calls turnsCalls) *ir.Func {
 	r := rand.New(rand.NewPCG(seed, 141))
 	f := &ir.Func{PC: 0x10000, Lanes: []int{32, 64}[r.IntN(2)]}
 	g := &gen{r: r, f: f, nv: 12}
@@ -51,7 +51,8 @@ func turnsFunc(seed uint64) *ir.Func {
 		x := one(ir.OpAnd, ir.V32, g.lane(), k([]int{0, 1, 63}[r.IntN(3)]))
 		return one(ir.OpAdd, ir.V32, one(ir.OpShl, ir.V32, x, k(2)), k(4*r.IntN(8)))
 	}
-	own := func() ir.ID { // and what they do not
+	page := r.IntN(2) == 0 // of memory each wave has its own
+	own := func() ir.ID {  // and what they do not
 		x := one(ir.OpShl, ir.V32, g.lane(), k(2))
 		return one(ir.OpAdd, ir.V32, one(ir.OpAdd, ir.V32, x, one(ir.OpShl, ir.S32, sget(21), k(8))), k(1024))
 	}
@@ -86,7 +87,11 @@ func turnsFunc(seed uint64) *ir.Func {
 			case 2: // read
 				keep(access(ir.OpLoad, ir.LDS, common(), m), m)
 			case 3, 4: // two waves that write one place would race
-				access(ir.OpStore, space, own(), m, g.get(r.IntN(12)))
+				at := own()
+				if page && space == ir.Global {
+					at = one(ir.OpAdd, ir.V32, at, one(ir.OpShl, ir.S32, sget(21), k(12)))
+				}
+				access(ir.OpStore, space, at, m, g.get(r.IntN(12)))
 			case 5: // of another wave
 				keep(access(ir.OpLoad, ir.LDS, one(ir.OpXor, ir.V32, own(), k(256)), m), m)
 			default:
@@ -121,13 +126,66 @@ func turnsFunc(seed uint64) *ir.Func {
 	g.add(ir.Value{Op: ir.OpSSet, Imm: 20, Args: []ir.ID{left}})
 	more := g.add(ir.Value{Op: ir.OpICmp, Type: ir.S1, Pred: ir.SGT, Args: []ir.ID{left, k(0)}})
 	b.Term = ir.Term{Kind: ir.TermBranch, Cond: more, Then: 0, Else: len(f.Blocks)}
+	if calls == callsEach {
+		b.Term.Then = len(f.Blocks) + 1
+	}
 	b = start()
 	body()
 	b.Term = ir.Term{Kind: ir.TermExit, Exit: ir.ExitEndPgm, Next: b.PC + 4, Cond: ir.NoID}
+	switch calls {
+	case callsLast:
+		if r.IntN(2) == 0 { // a page that the wave has not seen
+			at := one(ir.OpAdd, ir.V32, one(ir.OpShl, ir.V32, g.lane(), k(2)), one(ir.OpShl, ir.S32, sget(21), k(12)))
+			access(ir.OpStore, ir.Global, one(ir.OpAdd, ir.V32, at, k(memSize/2)), g.exec(), g.get(r.IntN(12)))
+		}
+		b.Term = ir.Term{Kind: ir.TermExit, Exit: ir.ExitFetch, Next: turnsCall, Cond: ir.NoID}
+	case callsEach:
+		b = start()
+		b.Term = ir.Term{Kind: ir.TermExit, Exit: ir.ExitFetch, Next: turnsCall, Cond: ir.NoID}
+	}
 	return f
 }
 
-// turnsRun runs a work-group of f as package silicon does.
+// turnsCalls says when turnsFunc calls another function.
+type turnsCalls uint8
+
+const (
+	callsNone turnsCalls = iota
+	callsEach            // at the end of each iteration; it returns
+	callsLast            // at the end; it does not
+)
+
+// turnsCall is how far behind the function is what it calls.
+const turnsCall = 0x10000
+
+// turnsCallee is what f calls: a barrier, and stores to the wave's own page of memory before and behind it.
+func turnsCallee(seed uint64, f *ir.Func, calls turnsCalls) *ir.Func {
+	r := rand.New(rand.NewPCG(seed, 143))
+	c := &ir.Func{PC: f.PC + turnsCall, Lanes: f.Lanes}
+	g := &gen{r: r, f: c, nv: 12}
+	n := 2 + r.IntN(2)
+	for i := range n {
+		b := &ir.Block{Index: i, PC: uint32(1024 * i), Insts: 2}
+		c.Blocks = append(c.Blocks, b)
+		g.b, g.by = b, map[ir.Type][]ir.ID{}
+		if r.IntN(3) > 0 {
+			at := g.one(ir.OpShl, ir.V32, g.lane(), g.k(2))
+			at = g.one(ir.OpAdd, ir.V32, at, g.one(ir.OpShl, ir.S32, g.add(ir.Value{Op: ir.OpSGet, Type: ir.S32, Imm: 21}), g.k(12)))
+			base := g.add(ir.Value{Op: ir.OpSGet64, Type: ir.S64, Imm: 30})
+			g.add(ir.Value{Op: ir.OpStore, Width: 4, Space: ir.Global, Imm: 3200, Args: []ir.ID{base, at, g.exec(), g.get(r.IntN(12))}})
+		}
+		b.Term = ir.Term{Kind: ir.TermExit, Exit: ir.ExitBarrier, Next: uint32(1024 * (i + 1)), Cond: ir.NoID}
+		switch {
+		case i == n-1 && calls == callsLast:
+			b.Term = ir.Term{Kind: ir.TermExit, Exit: ir.ExitEndPgm, Next: b.PC + 4, Cond: ir.NoID}
+		case i == n-1:
+			b.Term = ir.Term{Kind: ir.TermExit, Exit: ir.ExitIndirect, Cond: g.add(ir.Value{Op: ir.OpConst, Type: ir.S64, Imm: f.PC})}
+		}
+	}
+	return c
+}
+
+// turnsRun runs work-groups of f as package silicon does, one after the other.
 func turnsRun(t testing.TB, e engine.Engine, seed uint64, f *ir.Func) (seen [][]byte, exits string, together int) {
 	r := rand.New(rand.NewPCG(seed, 142))
 	n := 2 + r.IntN(7)
@@ -136,7 +194,10 @@ func turnsRun(t testing.TB, e engine.Engine, seed uint64, f *ir.Func) (seen [][]
 		t.Fatal(err)
 	}
 	defer rt.Free(lds)
-	space := &flat{va: 0x7000_0000_0000, b: make([]byte, 8<<10)}
+	space := &flat{va: 0x7000_0000_0000, b: make([]byte, memSize)}
+	if r.IntN(2) == 0 {
+		space.scatter()
+	}
 	ms := &mem.Space{Translator: space}
 	ws := make([]wave.Wave, n)
 	rounds := uint32(1 + r.IntN(12))
@@ -149,13 +210,9 @@ func turnsRun(t testing.TB, e engine.Engine, seed uint64, f *ir.Func) (seen [][]
 		defer rt.Free(st)
 		w := &ws[i]
 		w.Bind(unsafe.Pointer(&st[0]), f.Lanes, 12, 0)
-		w.Space, w.PC = ms, f.PC
+		w.Space = ms
 		w.LDS, w.LDSLen = uint64(uintptr(unsafe.Pointer(&lds[0]))), ldsSize
-		w.SetEXEC(^uint64(0))
-		w.S[20], w.S[21] = rounds, uint32(i)
-		if uneven {
-			w.S[20] = 1 + r.Uint32N(rounds)
-		}
+		w.S[21] = uint32(i)
 		w.S[30], w.S[31] = uint32(space.va), uint32(space.va>>32)
 		for v := range 12 {
 			for l := range f.Lanes {
@@ -167,6 +224,30 @@ func turnsRun(t testing.TB, e engine.Engine, seed uint64, f *ir.Func) (seen [][]
 	seen = append(seen, lds, space.b)
 	k := e.NewWorker()
 	defer k.Close()
+	for range 1 + r.IntN(3) {
+		for i := range ws {
+			ws[i].PC, ws[i].S[20] = f.PC, rounds
+			ws[i].SetEXEC(^uint64(0))
+			if uneven {
+				ws[i].S[20] = 1 + r.Uint32N(rounds)
+			}
+		}
+		left, n := turnsGroup(k, ms, ws)
+		exits, together = exits+left, together+n
+		ms.Flush()
+	}
+	for i := range seen {
+		seen[i] = bytes.Clone(seen[i])
+		if i < n { // what is not architectural state
+			clear(seen[i][offPC+8 : offV])
+		}
+	}
+	return seen, exits, together
+}
+
+// turnsGroup runs a work-group to its end.
+func turnsGroup(k engine.Worker, ms *mem.Space, ws []wave.Wave) (exits string, together int) {
+	n := len(ws)
 	waiting, over := make([]bool, n), make([]bool, n)
 	held, live, down, passed := 0, n, false, false
 	did := func(i int, x ir.Exit) {
@@ -226,17 +307,19 @@ func turnsRun(t testing.TB, e engine.Engine, seed uint64, f *ir.Func) (seen [][]
 		}
 		down = down || passed
 	}
-	for i := range seen {
-		seen[i] = bytes.Clone(seen[i])
-		if i < n { // what is not architectural state
-			clear(seen[i][offPC+8 : offV])
-		}
-	}
-	return seen, exits, together
+	return exits, together
 }
 
 func turnsDiff(t testing.TB, seed uint64) []string {
 	needJIT(t)
-	diff, _, _ := crewDiffBy(t, seed, turnsFunc(seed), nil, turnsRun)
+	calls := []turnsCalls{callsNone, callsNone, callsEach, callsLast}[seed/4%4]
+	f := turnsFunc(seed, calls)
+	var callee *ir.Func
+	if calls != callsNone {
+		if callee = turnsCallee(seed, f, calls); ir.Verify(callee) != nil {
+			t.Fatalf("seed %d: bad test: %v", seed, ir.Verify(callee))
+		}
+	}
+	diff, _, _ := crewDiffBy(t, seed, f, callee, turnsRun)
 	return diff
 }
