@@ -71,7 +71,13 @@ int main(int argc, char **argv) {
     const char *often = std::getenv("HIPFUZZ_WARM");
     const int warm = often ? std::atoi(often) : 0;
     unsigned char *a, *b, *c, *o;
-    CHECK(hipMalloc(&a, pool)); CHECK(hipMalloc(&b, pool)); CHECK(hipMalloc(&c, pool)); CHECK(hipMalloc(&o, room));
+    const char *memory = std::getenv("HIPFUZZ_MEMORY"); // where arrays lie: device (the default), managed or host
+    auto get = [&](unsigned char **p, size_t bytes) {
+        if (memory && !std::strcmp(memory, "managed")) CHECK(hipMallocManaged(p, bytes));
+        else if (memory && !std::strcmp(memory, "host")) CHECK(hipHostMalloc(p, bytes));
+        else CHECK(hipMalloc(p, bytes));
+    };
+    get(&a, pool); get(&b, pool); get(&c, pool); get(&o, room);
     CHECK(hipMemcpy(a, ints.data(), pool, hipMemcpyHostToDevice));
     CHECK(hipMemcpy(b, floats.data(), pool, hipMemcpyHostToDevice));
     CHECK(hipMemcpy(c, doubles.data(), pool, hipMemcpyHostToDevice));

@@ -131,9 +131,7 @@ func (f *fuzz) try(seed uint64, kernels, only int) (runs int, diffs []*differenc
 		}
 		for _, engine := range f.engines {
 			c := exec.Command(filepath.Join(f.top, "bin/pumice"), "run", "--gpu", gpu, "--engine", engine, "--", exe)
-			if strings.HasPrefix(engine, "jit") {
-				c.Env = append(os.Environ(), "HIPFUZZ_WARM=20")
-			}
+			c.Env = append(os.Environ(), variables(seed, gpu, engine)...)
 			var errs strings.Builder
 			c.Stderr = &errs
 			out, err := c.Output()
@@ -161,6 +159,19 @@ func (f *fuzz) try(seed uint64, kernels, only int) (runs int, diffs []*differenc
 		err = os.RemoveAll(dir)
 	}
 	return runs, diffs, err
+}
+
+// variables are what the program's runs differ in, that results do not depend on: compiled kernels run often, so that they get the better code, and
+// arrays lie in different memory, of which managed memory comes when it is touched.
+func variables(seed uint64, gpu, engine string) []string {
+	v := []string{"HIPFUZZ_MEMORY=device"}
+	if engine != "interp" {
+		v = []string{"HIPFUZZ_WARM=20", "HIPFUZZ_MEMORY=" + []string{"device", "managed", "device", "host"}[(seed+uint64(len(gpu+engine)))%4]}
+	}
+	if seed%2 == 0 { // retry faults
+		v = append(v, "HSA_XNACK=1")
+	}
+	return v
 }
 
 // differ tells whether runs left different things, or one run did when it was done again: then its result is two numbers.
