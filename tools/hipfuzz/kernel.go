@@ -169,7 +169,7 @@ func (g *gen) function(i int) {
 	g.see(a, "va")
 	g.see(b, "vb")
 	if g.oneIn(3) {
-		g.printf("if (depth > 0 && %s) return %s(%s, %s, depth - 1);\n", g.cond(2), name, g.expr(a, 2), g.expr(b, 2))
+		g.printf("if (depth > 0 && (%s)) return %s(%s, %s, depth - 1);\n", g.cond(2), name, g.expr(a, 2), g.expr(b, 2))
 	}
 	g.stmts(2+g.r.IntN(4), 2)
 	g.printf("return %s;\n}\n", g.all(k))
