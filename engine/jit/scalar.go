@@ -206,15 +206,15 @@ func (c *compiler) canScalar(v *ir.Value) bool {
 	switch v.Op {
 	case ir.OpSGet, ir.OpSGet64, ir.OpMGet, ir.OpSSet, ir.OpSSet64, ir.OpMSet,
 		ir.OpPair, ir.OpLo, ir.OpHi, ir.OpZext, ir.OpSext, ir.OpMToS, ir.OpSToM, ir.OpBToS, ir.OpSToB, ir.OpZext64, ir.OpSext64,
-		ir.OpAdd, ir.OpSub, ir.OpMul, ir.OpMulU64, ir.OpMulS64, ir.OpMulHiU, ir.OpMulHiS, ir.OpAnd, ir.OpOr, ir.OpXor, ir.OpNot,
+		ir.OpAdd, ir.OpSub, ir.OpMul, ir.OpMulU64, ir.OpMulS64, ir.OpAnd, ir.OpOr, ir.OpXor, ir.OpNot,
 		ir.OpShl, ir.OpLShr, ir.OpAShr, ir.OpMinU, ir.OpMaxU, ir.OpMinS, ir.OpMaxS, ir.OpAbs, ir.OpClz, ir.OpCtz, ir.OpPopcnt,
 		ir.OpCarryAdd, ir.OpBorrow, ir.OpOvfAdd, ir.OpOvfSub, ir.OpICmp, ir.OpSelect,
 		ir.OpMAnd, ir.OpMOr, ir.OpMXor, ir.OpMNot, ir.OpMIsZ, ir.OpMFull:
 		return true
-	case ir.OpBrev:
+	case ir.OpBrev, ir.OpFshr:
 		return true
-	case ir.OpFshr:
-		return true
+	case ir.OpMulHiU, ir.OpMulHiS: // no instruction has the high half of 64 bits by 64
+		return v.Type == ir.S32
 	case ir.OpFNeg, ir.OpFAbs:
 		return v.Kind == ir.F32 && v.Type == ir.S32 || v.Kind == ir.F64 && v.Type == ir.S64
 	case ir.OpFence:
@@ -461,17 +461,6 @@ func (g *scalars) setcc(id ir.ID, cc x86.CC) {
 
 func (c *compiler) scalarMul(id ir.ID, v *ir.Value) {
 	g, a := &c.g, &c.a
-	wide := c.isWide(v.Args[0])
-	if wide { // high half of 64×64
-		g.mov(x86.RAX, v.Args[0], 8)
-		m := x86.MUL
-		if v.Op == ir.OpMulHiS {
-			m = x86.IMUL1
-		}
-		a.G1(m, 8, x86.R(g.in(v.Args[1], 0, x86.RCX)))
-		g.out(id, 0, x86.RDX)
-		return
-	}
 	g.mov(x86.RAX, v.Args[0], 4)
 	g.mov(x86.RCX, v.Args[1], 4)
 	if v.Op == ir.OpMulHiS || v.Op == ir.OpMulS64 {

@@ -91,9 +91,12 @@ func instProgram(seed uint64, seen *instsSeen) *straight {
 		}
 		switch x := r.IntN(60); {
 		case x == 0:
-			if one(2) {
+			switch {
+			case k.lanes == 32 && one(2): // and EXEC_HI, which wave32 does not use
+				asm("s_mov_b64 exec, -%d", 1+r.IntN(2))
+			case one(2):
 				asm("s_mov_%s %s, 0", b, exec)
-			} else {
+			default:
 				asm("s_mov_%s %s, %s", b, exec, reg(r.IntN(instInputs)))
 			}
 			restore = 1 + r.IntN(10)
@@ -115,8 +118,11 @@ func instProgram(seed uint64, seen *instsSeen) *straight {
 			op := []string{"s_cbranch_scc0", "s_cbranch_scc1", "s_cbranch_vccz", "s_cbranch_vccnz", "s_cbranch_execz", "s_cbranch_execnz"}[r.IntN(6)]
 			forward = append(forward, branch{len(p.code), 1 + r.IntN(6)})
 			asm("%s 0", op)
-		case x == 4 && loop < 0 && one(2):
+		case x == 4 && loop == -1:
 			landAll() // not into the loop
+			if one(2) {
+				asm("s_mov_%s %s, -1", b, exec)
+			}
 			asm("s_movk_i32 s%d, %d", instMask+2, 1+r.IntN(3))
 			loop = len(p.code)
 		case x == 5:
@@ -171,7 +177,7 @@ func instProgram(seed uint64, seen *instsSeen) *straight {
 				asm("s_mov_%s %s, %s", b, reg(result()), vcc)
 			}
 		}
-		if loop >= 0 && (one(8) || n == 1) {
+		if loop >= 0 && (one(12) || n == 1) {
 			landAll()
 			sub := "s_sub_u32"
 			if tg.Gen >= isa.GFX12 {
@@ -219,11 +225,16 @@ func fillInsts(g *rig, seed uint64, mode uint32) {
 	if w.Lanes == 32 {
 		w.SetEXEC(w.EXEC() & (1<<32 - 1))
 	}
+	ties := r.IntN(4) == 0
 	for n := range w.NVGPR {
 		v := w.VGPR(n)
 		area := instArea(n % instInputs)
 		for l := range v {
-			if v[l] = edge32(r, area); area == areaF64 && n&1 == 0 {
+			if v[l] = edge32(r, area); area == areaF32 && ties {
+				// Of few bits and far apart: sums half-way between two numbers, but for a bit far below.
+				v[l] = v[l]&(1<<31) | uint32(127-[]int{0, 0, -1, 12, 23, 24, 25, 48}[r.IntN(8)])<<23 | []uint32{0, 1, 1<<23 - 1, 1<<23 - 2, 1 << 22}[r.IntN(5)]
+			}
+			if area == areaF64 && n&1 == 0 {
 				v[l] = []uint32{0, 1, ^uint32(0), 1 << 31, r.Uint32(), 1 << 29, 1<<29 - 1}[r.IntN(7)]
 			}
 		}

@@ -67,11 +67,29 @@ func (p *straight) run(g *rig, r *rand.Rand, pieces bool, engines ...engine.Engi
 		if pieces {
 			w.Fuel, k = int64(r.IntN(30)), workers[r.IntN(len(workers))]
 		}
-		if x := k.Run(w); x != ir.ExitFuel {
+		x := k.Run(w)
+		if k, ok := k.(*Worker); ok && pieces && k.e.quick && r.IntN(2) == 0 {
+			promote(k)
+		}
+		if x != ir.ExitFuel {
 			return fmt.Sprintf("%v at %#x %s %v", x, w.PC-g.space.va, w.Illegal, w.Fault.Error())
 		}
 	}
 	return "no end"
+}
+
+// promote gives the quick code that k has run its better form, as Engine.earn does in its own time.
+func promote(k *Worker) {
+	for i := range k.recent {
+		ip := k.recent[i].ip
+		if ip == nil || !ip.quick || ip.better.Load() != nil {
+			continue
+		}
+		if b, ok := k.e.compile(ip.Func, Options{}, ip.ID).(*installed); ok {
+			ip.better.Store(b)
+			k.e.forms.Add(1)
+		}
+	}
 }
 
 // diff runs the program on both engines, and tells what differs.

@@ -19,8 +19,6 @@ var (
 	IMUL       = gi("imul", 0, 1, 0xaf, gRM, 0, gw)
 	NOT        = gi("not", 0, 0, 0xf7, gM, 2, gall)
 	NEG        = gi("neg", 0, 0, 0xf7, gM, 3, gall)
-	MUL        = gi("mul", 0, 0, 0xf7, gM, 4, gall)
-	IMUL1      = gi("imul", 0, 0, 0xf7, gM, 5, gall)
 	DIV        = gi("div", 0, 0, 0xf7, gM, 6, gall)
 	IDIV       = gi("idiv", 0, 0, 0xf7, gM, 7, gall)
 	INC        = gi("inc", 0, 0, 0xff, gM, 0, gall)
