@@ -26,10 +26,10 @@ import (
 // goes on by, s[12:13] the bound, s[14:15] bytes, M24 the lanes that are done, M28 another mask.
 type arrayKernel struct {
 	*guest
-	seed   uint64
-	shift  int  // of an element's bytes
-	narrow bool // the index has 32 bits
-	lds    bool
+	seed    uint64
+	shift   int  // of an element's bytes
+	narrow  bool // the index has 32 bits
+	carries bool // M28 is the carry out of the index's high half, which the next turn looks at
 }
 
 func newArrayKernel(seed uint64) *arrayKernel {
@@ -39,6 +39,9 @@ func newArrayKernel(seed uint64) *arrayKernel {
 	b := &arrayKernel{guest: g, seed: seed, shift: []int{0, 1, 2, 2, 2, 3, 4}[r.IntN(7)], narrow: r.IntN(3) == 0}
 	top := g.label()
 	g.bind(top)
+	if b.carries = !b.narrow && g.one(4); b.carries {
+		g.do("v_cndmask_b32 v17, v17, v16, M28")
+	}
 	early := g.one(4)
 	if early {
 		b.step()
@@ -82,6 +85,9 @@ func (b *arrayKernel) add(n int, x string) {
 	}
 	mask := g.pick("VCC", "VCC", "M26")
 	out := g.pick("VCC", "VCC", "M28")
+	if b.carries {
+		out = "M28"
+	}
 	if hi != "0" && g.one(3) { // the high half is not there
 		hi = "0"
 	}
@@ -100,7 +106,7 @@ func (b *arrayKernel) add(n int, x string) {
 func (b *arrayKernel) step() {
 	g := b.guest
 	if b.narrow {
-		if g.one(16) {
+		if g.one(8) {
 			g.do("v_lshlrev_b32 v4, 1, v4")
 			return
 		}
@@ -200,7 +206,6 @@ func (b *arrayKernel) work(end int) {
 	case 2:
 		g.do("v_cndmask_b32 %s, %s, %s, %s", d, d, a, g.pick("M24", "M28"))
 	case 3, 4, 5:
-		b.lds = true
 		g.do("v_and_b32 v15, %d, %s", []int{63, 31, 4}[g.r.IntN(3)], a)
 		g.do("v_lshlrev_b32 v15, 2, v15")
 		g.do("ds_%s v15, %s offset:%d", g.pick("add_u32", "add_u32", "sub_u32", "or_b32", "xor_b32", "max_u32"), g.pick("v12", a, "v13", "v16", "v4"), 64*g.r.IntN(3))
@@ -234,7 +239,7 @@ func (b *arrayKernel) again(top string) {
 		if b.narrow {
 			g.do("v_cmp_%s_%s %s, s12, v4", p, g.pick("u32", "u32", "i32"), to)
 		} else {
-			g.do("v_cmp_%s_%s %s, s[12:13], v[4:5]", p, g.pick("u64", "u64", "i64"), to)
+			g.do("v_cmp_%s_%s %s, s[12:13], v[4:5]", p, g.pick("u64", "i64"), to)
 		}
 	}
 	switch g.r.IntN(6) {
@@ -281,11 +286,13 @@ func (b *arrayKernel) launch(seed uint64, w *wave.Wave) {
 		start = 1<<(31+r.Uint64N(2)) - step*r.Uint64N(turns+1) - r.Uint64N(2)*r.Uint64N(lanes+2)
 	case 2:
 		start = 1<<32 - lanes - 1 + r.Uint64N(3)
+	case 3:
+		start = 1<<32 - r.Uint64N(lanes)
 	}
 	if !b.narrow && r.IntN(6) == 0 {
 		start += (r.Uint64N(4) - 2) << 32
 	}
-	if !b.narrow && r.IntN(8) == 0 { // it comes to 2⁶⁴ or 2⁶³
+	if !b.narrow && r.IntN(5) == 0 || b.carries && r.IntN(3) == 0 { // it comes to 2⁶⁴ or 2⁶³
 		start = r.Uint64N(2)<<63 - step*r.Uint64N(turns+1) - r.Uint64N(2)*r.Uint64N(lanes+2)
 	}
 	bound := start + step*turns + r.Uint64N(lanes+2) - 1
@@ -339,7 +346,7 @@ func (b *arrayKernel) launch(seed uint64, w *wave.Wave) {
 		apart = []uint64{0, 1, 2 * size, 64}[r.IntN(4)]
 	}
 	same := r.Uint32()
-	wraps := r.IntN(4) == 0 // the index is one of 32 bits that has been extended
+	wraps := r.IntN(3) == 0 // the index is one of 32 bits that has been extended
 	for l := range uint64(b.lanes) {
 		set := func(n int, x uint64) { w.VGPR(n)[l], w.VGPR(n + 1)[l] = uint32(x), uint32(x>>32) }
 		set(4, start+l)
