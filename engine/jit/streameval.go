@@ -17,12 +17,6 @@ func (s *stream) eval(id ir.ID, v *ir.Value) *sval {
 		return nil // use makes it
 	case ir.OpFence:
 		return nil
-	case ir.OpMsg:
-		const deallocVGPRs = 3 // a promise of the wave, without an effect
-		if v.Imm&0xf != deallocVGPRs {
-			refuse("message %d", v.Imm)
-		}
-		return nil
 	case ir.OpSplat:
 		return arg(0)
 	case ir.OpSGet:
