@@ -81,7 +81,11 @@ func cornerReg(seed uint64) int {
 	if cornerOdd(seed) == oddWrap { // which no load wants
 		return cornerFree
 	}
-	return []int{cornerIndex, cornerIndex, cornerIndex + 1, cornerBytes, cornerBytes + 1, cornerFree, cornerWide, cornerQuad}[seed*0xd6e8feb86659fd93>>50%8]
+	n := []int{cornerIndex, cornerIndex, cornerIndex + 1, cornerBytes, cornerBytes + 1, cornerFree, cornerWide, cornerQuad, cornerAt + 4, cornerAt + 4, cornerAt + 4}[seed*0xd6e8feb86659fd93>>50%11]
+	if odd := cornerOdd(seed); n == cornerAt+4 && odd != oddLane && odd != oddStrips {
+		return cornerFree
+	}
+	return n
 }
 
 // cornerGen makes a cornerFunc.
@@ -176,8 +180,14 @@ func (g *cornerGen) halves(a, ah, b, bh ir.ID) (lo, hi ir.ID) {
 
 // flag writes a lane mask.
 func (g *cornerGen) flag(m ir.ID) {
-	g.add(ir.Value{Op: ir.OpMSet, Imm: uint64(cornerFlags + 2*g.flags), Args: []ir.ID{m}})
-	g.flags++
+	n := cornerFlags + 2*g.flags
+	if g.maybe(8) { // what was there before
+		g.setS(cornerCount, g.s(n))
+	}
+	g.add(ir.Value{Op: ir.OpMSet, Imm: uint64(n), Args: []ir.ID{m}})
+	if g.flags++; g.maybe(8) {
+		g.setS(cornerCount+1, g.s(n))
+	}
 }
 
 // flat is a number that is one in each strip.
@@ -289,8 +299,14 @@ func (g *cornerGen) wide(depth int) ir.ID {
 		return one(ir.OpPair, ir.V64, g.narrow(depth), g.flat(0))
 	case 7:
 		x := one(ir.OpMulU64, ir.V64, g.v(cornerFlat), g.flat(0))
+		if g.maybe(2) {
+			x = g.pairOf(cornerAt + 4)
+		}
 		return one(ir.OpLShr, ir.V64, x, g.k(g.pick(0, 4, 33)))
 	case 8:
+		if g.maybe(2) {
+			return one(ir.OpSub, ir.V64, g.wide(depth), g.pairOf(cornerAt+4))
+		}
 		return one(ir.OpSub, ir.V64, g.wide(depth), g.s64(cornerLong))
 	case 9:
 		return one(ir.OpZext64, ir.V64, g.or())
@@ -342,6 +358,16 @@ func (g *cornerGen) target() {
 	case oddMeet:
 		g.put(g.or())
 	case oddLane, oddStrips:
+		if g.reg == cornerAt+4 { // which must be one in each strip
+			x := g.pairOf(g.reg)
+			if g.maybe(2) {
+				x = g.one(ir.OpLShr, ir.V64, x, g.k(4))
+			} else {
+				x = g.one(ir.OpXor, ir.V64, x, g.c(ir.S64, 1<<12))
+			}
+			g.put(g.lo(x))
+			return
+		}
 		g.put(g.one(ir.OpAdd, ir.V32, reg, g.flat(1)))
 	case oddCarry:
 		g.flag(g.carry(g.v(cornerIndex), g.s(cornerBig), ir.NoID))
@@ -441,7 +467,7 @@ func (g *cornerGen) load() []ir.ID {
 	}
 	switch g.r.IntN(10) {
 	case 0, 1:
-		if v.Args[1] = g.pairOf(at); g.maybe(5) { // the high halves are the same
+		if v.Args[1] = g.pairOf(at); g.maybe(3) { // the high halves are the same
 			v.Args[1] = g.one(ir.OpPair, ir.V64, g.v(at), g.v(g.pick(cornerAt+1, cornerAt+3)))
 		}
 	case 2:
@@ -514,9 +540,9 @@ func cornerFunc(seed uint64, crew bool) *ir.Func {
 		g.set(n+1, hi)
 		g.moved |= 1 << n
 	}
-	last, often := cornerAt+4, 5
-	if crew { // which carries what it moves
-		last, often = cornerWide, 2
+	last, seldom := cornerAt+4, 1
+	if crew { // which carries what the run moves
+		last, seldom = cornerWide, 4
 	}
 	scalars := func() {
 		n := cornerCount + r.IntN(2)
@@ -561,14 +587,21 @@ func cornerFunc(seed uint64, crew bool) *ir.Func {
 			}
 			sum = append(sum, x)
 		}
-		if n := cornerAt + 2*r.IntN((last-cornerAt)/2+1); g.maybe(often) && g.moved>>n&1 == 0 {
+		if n := cornerAt + 2*r.IntN((last-cornerAt)/2+1); g.maybe(5) && g.moved>>n&1 == 0 {
 			move(n)
+		}
+		if crew && i == 0 {
+			for n := cornerAt; n <= last; n += 2 {
+				if g.maybe(2) && g.moved>>n&1 == 0 {
+					move(n)
+				}
+			}
 		}
 	}
 	again := g.temp // temporaries that are written once more behind the run
 	if g.maybe(2) { // before anything is done with what was loaded
 		for n := cornerAt; n <= last; n += 2 {
-			if g.maybe(2) && g.moved>>n&1 == 0 {
+			if g.maybe(2*seldom) && g.moved>>n&1 == 0 {
 				move(n)
 			}
 		}
@@ -587,7 +620,7 @@ func cornerFunc(seed uint64, crew bool) *ir.Func {
 		}
 	}
 	for n := cornerAt; n <= last; n += 2 {
-		if g.maybe(3) && g.moved>>n&1 == 0 {
+		if g.maybe(3*seldom) && g.moved>>n&1 == 0 {
 			move(n)
 		}
 	}

@@ -125,7 +125,7 @@ func (g *livesGen) writeExec() {
 		return g.one(ir.OpMToS, s, g.exec())
 	}
 	const saved = 12
-	switch g.r.IntN(10) {
+	switch g.r.IntN(11) {
 	case 0, 1:
 		x := now()
 		g.add(ir.Value{Op: map[bool]ir.Op{false: ir.OpSSet, true: ir.OpSSet64}[wide], Imm: saved, Args: []ir.ID{x}})
@@ -136,7 +136,7 @@ func (g *livesGen) writeExec() {
 		set(g.one(ir.OpXor, s, now(), get(saved)))
 	case 4:
 		set(g.c(s, []uint64{^uint64(0), ^uint64(0), 0xffffffff, 0xfffffff0, 1}[g.r.IntN(5)]))
-	case 5: // a half
+	case 5, 10: // a half
 		n := isa.SRegEXECLo + uint64(g.r.IntN(2))
 		g.setS(n, g.c(ir.S32, []uint64{0xffffffff, 0xfffffffe, 0xff00ffff}[g.r.IntN(3)]))
 	case 6:
@@ -153,7 +153,32 @@ func (g *livesGen) writeExec() {
 
 // step adds something.
 func (g *livesGen) step() {
-	switch g.r.IntN(22) {
+	switch g.r.IntN(24) {
+	case 22, 23: // masks that overlap, and what was in them before, in one region
+		x := g.val()
+		n := uint64(8 + g.r.IntN(3))
+		masks, first := 1+g.r.IntN(2), len(g.vals)
+		if g.maybe(3) { // more than a region holds
+			masks = 8
+			for range 16 {
+				g.vals = append(g.vals, g.one(ir.OpXor, ir.V32, g.val(), g.v()))
+			}
+		}
+		if g.maybe(2) {
+			y := g.one(ir.OpAdd, ir.V32, x, g.s(n+uint64(g.r.IntN(2))))
+			g.add(ir.Value{Op: ir.OpVSet, Imm: uint64(g.r.IntN(g.nv)), Args: []ir.ID{y, g.mask()}})
+		}
+		for range masks {
+			m := g.add(ir.Value{Op: ir.OpICmp, Type: ir.M, Pred: preds[g.r.IntN(len(preds))], Args: []ir.ID{x, g.val()}})
+			g.add(ir.Value{Op: ir.OpMSet, Imm: n, Args: []ir.ID{m}})
+			n = uint64(8 + g.r.IntN(3))
+		}
+		if masks == 8 {
+			for _, y := range g.vals[first : first+16] {
+				x = g.one(ir.OpSub, ir.V32, y, x)
+			}
+			g.add(ir.Value{Op: ir.OpVSet, Imm: uint64(g.r.IntN(g.nv)), Args: []ir.ID{x, g.mask()}})
+		}
 	case 20, 21: // a value under two masks, with something between them that cuts the block
 		g.compute()
 		x := g.vals[len(g.vals)-1]
@@ -196,9 +221,12 @@ func (g *livesGen) step() {
 	case 13:
 		x := g.one(ir.OpReadLane, ir.S32, g.val(), g.c(ir.S32, uint64(g.r.IntN(32))))
 		g.setS(g.scalarReg(), x)
-	case 14: // another MODE
-		g.fp ^= []ir.FP{ir.FPFlushIn | ir.FPFlushOut, ir.FPFlushOut}[g.r.IntN(2)]
-		g.compute()
+	case 14: // another MODE, and what it changes
+		x, y, z := g.val(), g.val(), g.val()
+		for range 1 + g.r.IntN(2) {
+			g.fp ^= []ir.FP{ir.FPFlushIn | ir.FPFlushOut, ir.FPFlushOut}[g.r.IntN(2)]
+			g.vals = append(g.vals, g.add(ir.Value{Op: ir.OpFMA, Type: ir.V32, Kind: ir.F32, FP: g.fp, Args: []ir.ID{x, y, z}}))
+		}
 	default:
 		g.compute()
 	}
@@ -257,7 +285,7 @@ func stripsFunc(seed uint64) *ir.Func {
 	}
 	f.Blocks[0].Term = ir.Term{Kind: ir.TermJump, Then: 1}
 	begin(1)
-	odd := r.IntN(18)
+	odd := r.IntN(10)
 	exec := g.exec()
 	left := g.s(20)
 	for n := range g.nv {
@@ -280,7 +308,7 @@ func stripsFunc(seed uint64) *ir.Func {
 	}
 	switch odd {
 	case 0: // this iteration's lanes are not the next one's
-		if g.setS(isa.SRegEXECLo, g.one(ir.OpXor, ir.S32, g.s(isa.SRegEXECLo), g.c(ir.S32, 1<<r.IntN(32)))); g.maybe(2) {
+		if g.setS(isa.SRegEXECLo, g.one(ir.OpXor, ir.S32, g.s(isa.SRegEXECLo), g.c(ir.S32, 1<<r.IntN(32)))); r.IntN(4) > 0 {
 			exec = g.exec()
 		}
 	case 1: // under another MODE
