@@ -52,7 +52,7 @@ func (g *edgeGen) lanes(w int) (x ir.ID, extent int) {
 		x, extent = rows(6, w, 0)
 		extent = n * w
 	case 3, 4: // rows of dwords
-		x, extent = rows(4, 4, []int{4, 64, 68, 128, 1024, 0}[r.IntN(6)])
+		x, extent = rows(4, 4, []int{4, 64, 68, 128, 128, 1024, 4096, 0}[r.IntN(8)])
 	case 5: // pieces
 		if w == 16 && r.IntN(2) == 0 { // of 64 bytes
 			x, extent = rows(2, w, []int{80, 128, 256, 1024, 4096}[r.IntN(5)])
@@ -117,7 +117,7 @@ func (g *edgeGen) imm(p *edgePlace) uint64 {
 	if len(p.imms) > 0 && r.IntN(2) == 0 {
 		return uint64(p.imms[r.IntN(len(p.imms))])
 	}
-	switch r.IntN(6) {
+	switch r.IntN(8) {
 	case 0:
 		x = 4 * r.IntN(64)
 	case 1:
@@ -342,7 +342,7 @@ func edgeFunc(seed uint64, s *edges, lds int, spaces []ir.Space) *ir.Func {
 	b := block()
 	var places []edgePlace
 	for range 1 + r.IntN(3) {
-		w := []int{1, 2, 4, 4, 4, 8, 8, 12, 16, 16}[r.IntN(10)]
+		w := []int{1, 2, 4, 4, 4, 8, 8, 12, 12, 16, 16}[r.IntN(11)]
 		places = append(places, g.place(spaces[r.IntN(len(spaces))], w))
 	}
 	var scalar func() ir.ID
