@@ -35,6 +35,15 @@ func (g *edgeGen) all() ir.ID { return g.c(ir.M, ^uint64(0)) }
 
 // lanes makes each lane's distance from the first one's address, and tells how far the last byte of an access of w bytes may be from that.
 func (g *edgeGen) lanes(w int) (x ir.ID, extent int) {
+	kind := g.r.IntN(10)
+	if w == 16 && g.r.IntN(2) == 0 {
+		kind = 5
+	}
+	return g.lanesOf(w, kind)
+}
+
+// lanesOf is lanes of a kind: from 7 on they may be anywhere.
+func (g *edgeGen) lanesOf(w, kind int) (x ir.ID, extent int) {
 	r, k := g.r, g.k
 	lane := g.lane()
 	n := g.f.Lanes
@@ -42,10 +51,6 @@ func (g *edgeGen) lanes(w int) (x ir.ID, extent int) {
 		a := g.one(ir.OpMul, ir.V32, g.one(ir.OpAnd, ir.V32, lane, k(1<<row-1)), k(step))
 		b := g.one(ir.OpMul, ir.V32, g.one(ir.OpLShr, ir.V32, lane, k(row)), k(up))
 		return g.one(ir.OpAdd, ir.V32, a, b), (1<<row-1)*step + (n>>row-1)*up + w
-	}
-	kind := r.IntN(10)
-	if w == 16 && r.IntN(2) == 0 {
-		kind = 5
 	}
 	switch kind {
 	case 0, 1, 2: // consecutive
@@ -66,7 +71,8 @@ func (g *edgeGen) lanes(w int) (x ir.ID, extent int) {
 		unit := []int{w, 4, 4, 1}[r.IntN(4)]
 		unit = max(1, unit&-unit)
 		x = g.one(ir.OpAnd, ir.V32, g.one(ir.OpMul, ir.V32, lane, k(int(r.Uint32()|1))), k((size-1)&^(unit-1)))
-		extent = size - unit + w
+		x = g.one(ir.OpSelect, ir.V32, g.c(ir.M, 1<<r.IntN(n)), k((size-1)&^(unit-1)), x) // one is the last
+		extent = (size-1)&^(unit-1) + w
 	}
 	if r.IntN(8) == 0 { // one lane is not where it should be
 		d := []int{1, 4, w, -w, 64, 4096, -4096}[r.IntN(7)]
@@ -77,6 +83,11 @@ func (g *edgeGen) lanes(w int) (x ir.ID, extent int) {
 
 // target is where the first lane of an access that reaches as far as extent goes, about an end of the memory's; a step the way that it tells leads over it.
 func (g *edgeGen) target(extent, w int) (va uint64, way int64) {
+	return g.targetOf(extent, w, g.r.IntN(8))
+}
+
+// targetOf is target of a kind: 0 fits.
+func (g *edgeGen) targetOf(extent, w, kind int) (va uint64, way int64) {
 	r, s := g.r, g.s
 	z := r.IntN(2)
 	var ends []int
@@ -90,7 +101,7 @@ func (g *edgeGen) target(extent, w int) (va uint64, way int64) {
 		ends = append(ends[:0], carry)
 	}
 	at := ends[r.IntN(len(ends))] << mem.PageShift
-	switch r.IntN(8) {
+	switch kind {
 	case 0, 1: // it fits
 		at, way = at-extent, 1
 	case 2: // all but a byte, or an element

@@ -112,6 +112,11 @@ func (g *edgeGen) placeGlobal(p *edgePlace) {
 		at &^= uint64(p.w&-p.w - 1)
 	}
 	steps := edgeSteps(p.w, extent, way)
+	if r.IntN(6) == 0 { // a gather or scatter that fits, and then not any more, by a part of an element
+		x, extent = g.lanesOf(p.w, 9)
+		at, _ = g.targetOf(extent, p.w, 0)
+		steps = []int64{1, int64(max(p.w/2, 1)), int64(min(p.w-1, 4)), int64(max(p.w-4, 3))}
+	}
 	if p.space == ir.Flat && r.IntN(3) > 0 { // an aperture, or some lanes in it
 		size := g.lds
 		in := uint64(sharedBase)
@@ -218,8 +223,11 @@ func (g *edgeGen) placeLDS(p *edgePlace) {
 		return
 	}
 	x, extent := g.lanes(p.w)
-	if r.IntN(2) == 0 {
+	switch r.IntN(6) {
+	case 0, 1:
 		x, extent = g.tile(p.w)
+	case 2:
+		x, extent = g.one(ir.OpMul, ir.V32, g.lane(), g.k(p.w)), p.w*g.f.Lanes
 	}
 	for range 1 + r.IntN(4) {
 		p.imms = append(p.imms, 4*r.IntN(1+g.lds/4)&^(4<<r.IntN(5)-1))
