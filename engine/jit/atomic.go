@@ -12,8 +12,7 @@ func (c *compiler) canAtomic(v *ir.Value) bool {
 		return false
 	}
 	if v.Space == ir.LDS {
-		if v.Args[0] != ir.NoID && c.v(v.Args[0]).Type != ir.S32 || v.Imm&ir.OffSigned != 0 || v.Args[1] != ir.NoID && c.v(v.Args[1]).Type != ir.V32 &&
-			c.v(v.Args[1]).Type != ir.S32 {
+		if v.Args[0] != ir.NoID || v.Args[1] == ir.NoID || v.Imm&ir.OffSigned != 0 || c.v(v.Args[1]).Type != ir.V32 && c.v(v.Args[1]).Type != ir.S32 {
 			return false
 		}
 	} else if !c.canLaneAddr(v) {
@@ -68,24 +67,14 @@ func (c *compiler) atomic(id ir.ID, v *ir.Value) {
 	}
 	if v.Space == ir.LDS {
 		c.clearOut(id)
-		if v.Args[0] != ir.NoID {
-			c.gin(x86.R15, v.Args[0])
-			a.AluI(x86.ADD, 4, x86.R(x86.R15), int32(v.Imm))
-		}
 		c.gmask(x86.R14, v.Args[2])
 		a.G(x86.MOV, 8, x86.RDX, x86.M(rState, offLDS))
 		a.G(x86.MOV, 8, x86.R13, x86.M(rState, offLDSLen))
 		a.AluI(x86.SUB, 8, x86.R(x86.R13), int32(size))
 		c.eachLane(func() {
 			skip := a.NewLabel()
-			if v.Args[1] != ir.NoID {
-				c.lane32(x86.R8, v.Args[1], 0)
-			} else {
-				a.Alu(x86.XOR, 4, x86.R8, x86.R(x86.R8))
-			}
-			if v.Args[0] != ir.NoID {
-				a.Alu(x86.ADD, 4, x86.R8, x86.R(x86.R15))
-			} else if n := int32(v.Imm); n != 0 {
+			c.lane32(x86.R8, v.Args[1], 0)
+			if n := int32(v.Imm); n != 0 {
 				a.AluI(x86.ADD, 4, x86.R(x86.R8), n)
 			}
 			a.Alu(x86.CMP, 8, x86.R8, x86.R(x86.R13))
@@ -115,7 +104,7 @@ func (c *compiler) atomic(id ir.ID, v *ir.Value) {
 }
 
 // update does v on the memory at R8 for lane RCX: R12 is the operand, RAX the old value, RBX the new one; R9 and R15 are
-// temporaries (R15 is the base of an LDS atomic with one, which has no second operand).
+// temporaries.
 func (c *compiler) update(id ir.ID, v *ir.Value, size int, lock bool) {
 	a := &c.a
 	p := x86.M(x86.R8, 0)

@@ -44,7 +44,7 @@ var _ [1<<12 - mem.TLBSize]byte
 
 // sload is a scalar load: one address, up to 64 bytes, in one page; anything else is the helper's.
 func (c *compiler) sload(id ir.ID, v *ir.Value) {
-	if t := c.v(v.Args[0]).Type; t != ir.S64 || v.Width%4 != 0 || v.Space == ir.LDS || v.Space == ir.Scratch {
+	if t := c.v(v.Args[0]).Type; t != ir.S64 || int(v.Width) != 4*v.Regs() || v.Space == ir.LDS || v.Space == ir.Scratch {
 		c.helper(id)
 		return
 	}
@@ -85,9 +85,6 @@ func (c *compiler) sloadFrom(id ir.ID, v *ir.Value) {
 	for i, k := range c.vals[id].comps {
 		size := c.gsize(k)
 		a.G(x86.MOV, size, x86.RAX, x86.M(x86.R8, off))
-		if int32(v.Width)-off < int32(size) {
-			size = int(int32(v.Width) - off)
-		}
 		c.gout(id, i, x86.RAX)
 		off += int32(size)
 	}

@@ -51,9 +51,6 @@ func (c *compiler) findKindLoops() {
 					continue
 				}
 				l.v.add(v.Imm)
-				if t := c.f.V(v.Args[0]).Type; t == ir.V64 || t == ir.S64 {
-					l.v.add(v.Imm + 1)
-				}
 			}
 		}
 		c.kindLoops = append(c.kindLoops, l)

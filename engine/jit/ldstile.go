@@ -52,10 +52,7 @@ func (c *compiler) findTiles(ops []ir.ID, full ir.ID) []tile {
 	loads, keep := 0, 0
 	for _, id := range ops {
 		v := c.v(id)
-		if v.Op == ir.OpStore {
-			return nil
-		}
-		if v.Op != ir.OpLoad {
+		if v.Op != ir.OpLoad { // here stores are in no region (planner.addStore)
 			continue
 		}
 		ks := c.vals[v.Args[1]].comps
