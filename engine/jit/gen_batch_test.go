@@ -21,14 +21,15 @@ var batchKinds = []struct {
 // read; s9, the work-group's id in the second dimension; s11, which the index is moved by; s12, a bound; v0 to v2, work-item ids; v[4:5], the index.
 type batchKernel struct {
 	*guest
-	seed  uint64
-	x     []int // registers that count work-groups
-	size  int   // what the index goes on by from one work-group to the next: not always its work-items
-	times int   // what the index is multiplied by, and
-	up    int   // how far it is shifted to the left
-	items int   // work-item id registers that the kernel expects
-	out   string
-	els   string // where waves over a bound go, if not there
+	seed   uint64
+	x      []int // registers that count work-groups
+	size   int   // what the index goes on by from one work-group to the next: not always its work-items
+	times  int   // what the index is multiplied by, and
+	up     int   // how far it is shifted to the left
+	items  int   // work-item id registers that the kernel expects
+	out    string
+	signed bool   // the last other number may be below zero
+	els    string // where waves over a bound go, if not there
 }
 
 func newBatchKernel(seed uint64) *batchKernel {
@@ -130,6 +131,10 @@ func (b *batchKernel) plain() {
 			g.do("v_add_u32 v4, s11, v4")
 		}
 	}
+	clean := odd == 1 && g.one(2) // only loads are elsewhere
+	if clean {
+		g.do("v_lshlrev_b32 v15, 4, v4")
+	}
 	switch odd {
 	case 1:
 		b.move()
@@ -148,12 +153,20 @@ func (b *batchKernel) plain() {
 		b.work()
 	case 5, 6:
 		x := b.other()
-		g.do("v_cmp_%s_%s M24, %s, %s", g.pick("lt", "ne", "gt", "eq"), g.pick("u32", "u32", "i32"), g.pick("s12", "s12", "s13", "s14", "64"), x)
+		kind := g.pick("u32", "u32", "i32")
+		if b.signed {
+			kind = "i32"
+		}
+		g.do("v_cmp_%s_%s M24, %s, %s", g.pick("lt", "ne", "gt", "eq", "gt"), kind, g.pick("s12", "s12", "s13", "s14", "64"), x)
 		g.do("v_cndmask_b32 %s, %s, v%d, M24", d, d, vData+5)
 	case 7:
 		g.do("v_xor_b32 %s, %s, %s", d, b.other(), d)
 	}
-	b.access("store", "dwordx4", vs(vData, 4), b.address(4, "s[2:3]", true), true)
+	if clean {
+		g.do("global_store_dwordx4 v15, %s, s[2:3]", vs(vData, 4))
+	} else {
+		b.access("store", "dwordx4", vs(vData, 4), b.address(4, "s[2:3]", true), true)
+	}
 	if b.els != "" {
 		b.otherwise()
 	}
@@ -299,7 +312,7 @@ func (b *batchKernel) other() string {
 	case 0, 14, 17: // up from lane to lane, down from one work-group to the next
 		g.do("s_mul_i32 s18, s8, %s", g.pick("s10", "s14", "64", "1"))
 		g.do("v_sub_u32 v6, v0, s18")
-		if g.one(2) {
+		if b.signed = !g.one(3); !b.signed {
 			g.do("v_add_u32 v6, s13, v6")
 		}
 	case 1, 15:
@@ -335,7 +348,10 @@ func (b *batchKernel) other() string {
 		g.do("s_%s_i32 s18, s8, %s", g.pick("mul", "min", "max"), g.pick("s10", "s14", "3"))
 		g.do("s_add_u32 s18, s18, s13")
 		g.do("v_mov_b32 v6, s18")
-	case 12:
+	case 12, 21:
+		if g.one(2) {
+			g.do("v_mov_b32 v5, 0")
+		}
 		g.do("v_mad_u64_u32 v[6:7], M28, s8, %s, v[4:5]", g.pick("s10", "s14", "64"))
 		return g.pick("v6", "v7")
 	default:
@@ -487,6 +503,9 @@ func (b *batchKernel) address(shift int, base string, store bool) string {
 			return "v[8:9], OFF"
 		}
 	default: // 32 bits
+		if shift == 0 && g.one(2) {
+			return "v4, " + base
+		}
 		g.do("v_lshlrev_b32 v8, %d, v4", shift)
 		if !g.one(4) {
 			return "v8, " + base
@@ -535,7 +554,7 @@ func (b *batchKernel) access(kind, name string, reg, operands string, store bool
 		addr, rest := operands, ""
 		if !flat {
 			i := len("v[8:9]")
-			if operands[1] == '8' {
+			if operands[1] != '[' {
 				i = len("v8")
 			}
 			addr, rest = operands[:i], operands[i:]
