@@ -169,15 +169,7 @@ func (u *affine) private(n uint64) bool {
 	for _, b := range c.f.Blocks[u.spot.from : u.spot.to+1] {
 		for _, id := range b.Code {
 			v := c.f.V(id)
-			if v.Op != ir.OpVGet && v.Op != ir.OpVSet {
-				continue
-			}
-			wide := false
-			if v.Op == ir.OpVSet {
-				t := c.f.V(v.Args[0]).Type
-				wide = t == ir.V64 || t == ir.S64
-			}
-			if v.Imm != n && !(wide && v.Imm+1 == n) {
+			if v.Op != ir.OpVGet && v.Op != ir.OpVSet || v.Imm != n {
 				continue
 			}
 			switch {

@@ -72,9 +72,6 @@ func (u *affine) evaluate() (err error) {
 		case !u.inside[id] || u.scalars[id]:
 		case v.Op == ir.OpVSet:
 			u.mask(v.Args[1])
-			if t := c.f.V(v.Args[0]).Type; t != ir.V32 && t != ir.S32 {
-				refuse("a write of 64 bits")
-			}
 			if _, ok := vset[v.Imm]; !ok {
 				vorder = append(vorder, v.Imm)
 			}

@@ -82,9 +82,6 @@ func (c *compiler) affineSpots() {
 				switch v := c.f.V(id); v.Op {
 				case ir.OpVSet:
 					s.v[v.Imm] = true
-					if t := c.f.V(v.Args[0]).Type; t == ir.V64 || t == ir.S64 {
-						s.v[v.Imm+1] = true
-					}
 				case ir.OpSSet, ir.OpSSet64, ir.OpMSet:
 					lo, hi := c.regs(v)
 					for n := lo; n < hi; n++ {

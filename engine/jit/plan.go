@@ -335,9 +335,6 @@ func (p *planner) add(id ir.ID) {
 		}
 		if v.Op == ir.OpVSet {
 			p.vset[v.Imm] = p.turn
-			if v.Args[0] >= 0 && (c.v(v.Args[0]).Type == ir.V64 || c.v(v.Args[0]).Type == ir.S64) {
-				p.vset[v.Imm+1] = p.turn
-			}
 		}
 		if v.Op == ir.OpMSet {
 			lo, hi := c.regs(v)
