@@ -189,7 +189,7 @@ func TestCorners(t *testing.T) {
 // foundCorners are the seeds of programs that once made a difference.
 var foundCorners = []uint64{
 	400, 631, 1121, // a run went over stores into the LDS, and left them out
-	11590, 13817, 22825, // what a run's register held between two writes was looked for in its home behind the run
+	11590, 13647, 21634, // what a run's register held between two writes was looked for in its home behind the run
 }
 
 // runOf compares a loop of two loads; what comes before, between and behind them is made by three functions.

@@ -557,9 +557,16 @@ func cornerFunc(seed uint64, crew bool) *ir.Func {
 	}
 	loads := 2 + r.IntN(2)
 	target := r.IntN(loads)
-	if g.maybe(24) { // more than is kept for a wave
-		for range 6 {
-			g.leave()
+	if g.maybe(24) { // more than there are registers for
+		x := g.v(cornerIndex)
+		for n := range 30 {
+			x = g.one(ir.OpAdd, ir.V32, g.one(ir.OpAdd, ir.V32, g.v(g.pick(cornerFlat, cornerIndex+1, cornerBytes+1, cornerQuad)), g.k(4*n+4)), x)
+		}
+		g.put(x)
+	}
+	if g.maybe(16) { // more than is kept for a wave
+		for n := range 24 {
+			g.set(cornerTemp+n, g.one(ir.OpAdd, ir.V32, g.v(g.pick(cornerFlat, cornerIndex+1, cornerBytes+1, cornerQuad)), g.k(4*n+4)))
 		}
 	}
 	quad := g.maybe(6) // the high half of a steady number changes alone
