@@ -353,6 +353,9 @@ func (g *instGen) e32(op *isa.Op, form string) {
 	if g.t.Gen >= isa.GFX11 && is16Bits(d.Type) && g.one(3) {
 		dst |= 128
 	}
+	if strings.Contains(op.Name, "accvgpr") {
+		src0, dst = 256+g.r.Uint32N(instAcc), g.r.Uint32N(instAcc)
+	}
 	switch op.Fmt {
 	case isa.VOP1:
 		if len(op.Src) == 0 {

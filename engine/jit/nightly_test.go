@@ -65,7 +65,7 @@ var shapes = []shape{
 	{"ldsends", 8, ldsEndsDiff},
 	{"turns", 4, turnsDiff},
 	{"batches", 8, func(t testing.TB, seed uint64) []string { diff, _ := batchDiff(t, seed); return diff }},
-	{"instructions", 10, instsDiff},
+	{"instructions", 16, instsDiff},
 	{"arrays", 5, arraysDiff},
 	{"lives", 5, livesDiff(livesFunc, livesTuned)},
 	{"strips", 3, livesDiff(stripsFunc, cornerTuned)},
