@@ -112,10 +112,10 @@ func (g *edgeGen) placeGlobal(p *edgePlace) {
 		at &^= uint64(p.w&-p.w - 1)
 	}
 	steps := edgeSteps(p.w, extent, way)
-	if r.IntN(6) == 0 { // a gather or scatter that fits, and then not any more, by a part of an element
-		x, extent = g.lanesOf(p.w, 9)
+	if r.IntN(4) == 0 { // a gather or rows that fit, and then not any more, by a part of an element or a few
+		x, extent = g.lanesOf(p.w, []int{3, 9}[r.IntN(2)])
 		at, _ = g.targetOf(extent, p.w, 0)
-		steps = []int64{1, int64(max(p.w/2, 1)), int64(min(p.w-1, 4)), int64(max(p.w-4, 3))}
+		steps = []int64{1, int64(max(p.w/2, 1)), int64(min(p.w-1, 4)), int64(max(p.w-4, 3)), 4, 4, 8, 20}
 	}
 	if p.space == ir.Flat && r.IntN(3) > 0 { // an aperture, or some lanes in it
 		size := g.lds
