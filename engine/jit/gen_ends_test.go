@@ -54,7 +54,7 @@ func (g *edgeGen) lanesOf(w, kind int) (x ir.ID, extent int) {
 	}
 	switch kind {
 	case 0, 1, 2: // consecutive
-		x, extent = rows(6, w, 0)
+		x, _ = rows(6, w, 0)
 		extent = n * w
 	case 3, 4: // rows of dwords
 		x, extent = rows(4, 4, []int{4, 64, 68, 128, 128, 1024, 4096, 0}[r.IntN(8)])

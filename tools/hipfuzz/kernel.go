@@ -8,11 +8,10 @@ import (
 
 // launch is how a kernel is started.
 type launch struct {
-	n            int
-	grid, block  [2]int
-	s            int
-	x            string
-	dynamicBytes int
+	n           int
+	grid, block [2]int
+	s           int
+	x           string
 }
 
 // family writes the body of a kernel of one kind.
