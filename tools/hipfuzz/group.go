@@ -98,10 +98,9 @@ func scan(g *gen, l *launch) {
 	o, eo := g.output(4)
 	g.printf("__shared__ %s part[2][%d];\nint in = 0;\npart[0][tid] = %s;\n__syncthreads();\n", k, size, v)
 	g.printf("for (int d = 1; d < %d; d *= 2) {\npart[1 - in][tid] = tid >= d ? %s : part[in][tid];\nin = 1 - in;\n__syncthreads();\n}\n", size, join("part[in][tid - d]", "part[in][tid]"))
-	sum := g.define(k, "part[in][tid]")
+	g.define(k, "part[in][tid]")
 	g.define(k, fmt.Sprintf("part[in][(tid * %d + %d) %% %d]", g.r.IntN(9), g.r.IntN(99), size))
 	g.stmts(g.r.IntN(3), 1)
-	_ = sum
 	g.printf("%s[gid] = %s;\n", o, g.result(eo, g.all(eo.k)))
 }
 

@@ -13,6 +13,7 @@ import (
 	"flag"
 	"fmt"
 	"log"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,7 +35,8 @@ type report struct {
 	First       uint64        `json:"first"` // seed
 	Files       int           `json:"files"`
 	Kernels     int           `json:"kernels"`
-	Runs        int           `json:"runs"` // of a kernel on an engine and chip
+	Runs        int           `json:"runs"`     // of a kernel on an engine and chip
+	Failures    []string      `json:"failures"` // programs that did not compile or did not run to their end, and why
 	Differences []*difference `json:"differences"`
 }
 
@@ -55,12 +57,20 @@ func main() {
 		return
 	}
 	f := &fuzz{top: ".", gpus: strings.Split(*gpus, ","), engines: strings.Split(*engines, ","), dir: *keep}
-	r := &report{First: *seed, Differences: []*difference{}}
+	for _, g := range f.gpus {
+		if targets[g] == "" {
+			log.Fatalf("hipfuzz: -gpus %s: it is none of %s", g, strings.Join(slices.Sorted(maps.Keys(targets)), ", "))
+		}
+	}
+	r := &report{First: *seed, Failures: []string{}, Differences: []*difference{}}
 	for i := range *files {
 		s := *seed + uint64(i)
 		n, diffs, err := f.try(s, *kernels, *only)
 		if err != nil {
-			log.Fatalf("hipfuzz: seed %d: %v", s, err)
+			r.Failures = append(r.Failures, fmt.Sprintf("seed %d: %v", s, err))
+			if !*asJSON {
+				fmt.Println(r.Failures[len(r.Failures)-1])
+			}
 		}
 		r.Files++
 		r.Runs += n
@@ -78,9 +88,9 @@ func main() {
 		e.SetIndent("", "  ")
 		_ = e.Encode(r)
 	} else {
-		fmt.Printf("%d programs from seed %d on, %d kernels, %d runs of a kernel, %d differences\n", r.Files, r.First, r.Kernels, r.Runs, len(r.Differences))
+		fmt.Printf("%d programs from seed %d on, %d kernels, %d runs of a kernel, %d failures, %d differences\n", r.Files, r.First, r.Kernels, r.Runs, len(r.Failures), len(r.Differences))
 	}
-	if len(r.Differences) > 0 {
+	if len(r.Differences)+len(r.Failures) > 0 {
 		os.Exit(1)
 	}
 }
@@ -120,12 +130,8 @@ func (f *fuzz) try(seed uint64, kernels, only int) (runs int, diffs []*differenc
 	results := map[string]map[string]string{} // of a kernel, by run
 	var order []string
 	for _, gpu := range f.gpus {
-		t, ok := targets[gpu]
-		if !ok {
-			return runs, nil, fmt.Errorf("no target is known for %s", gpu)
-		}
 		exe := filepath.Join(dir, gpu)
-		c := exec.Command(filepath.Join(f.top, "scripts/hip-clang"), append(options(seed, t), source, "-o", exe)...)
+		c := exec.Command(filepath.Join(f.top, "scripts/hip-clang"), append(options(seed, targets[gpu]), source, "-o", exe)...)
 		if out, err := c.CombinedOutput(); err != nil {
 			return runs, nil, fmt.Errorf("%s: %v\n%s", strings.Join(c.Args, " "), err, out)
 		}
