@@ -219,21 +219,22 @@ func (c *ictx) setGPRMode(on bool) {
 // gprIdxRule is s_set_gpr_idx_*: M0[7:0] is the index, M0[15:12] says for which operands (sources 0, 1, 2, destination). The mode is a bit of MODE; a
 // function follows it through a block, and leaves where a block would end in another mode than it began.
 func gprIdxRule(c *ictx, args []string) error {
+	en, anyOps := c.gprIdx, c.gprAny
 	switch args[0] {
 	case "on":
-		en := uint32(c.in.Raw[0] >> 8 & 15)
-		c.setM0(0xffff0f00, en<<12, c.reg(&c.src[0], 0, false))
+		en, anyOps = uint8(c.in.Raw[0]>>8&15), false
+		c.setM0(0xffff0f00, uint32(en)<<12, c.reg(&c.src[0], 0, false))
 		c.setGPRMode(true)
-		c.gprIdx, c.gprAny = uint8(en), false
 	case "idx":
 		c.setM0(0xffffff00, 0, c.reg(&c.src[0], 0, false))
 	case "mode":
-		en := uint32(c.in.Raw[0] & 15)
-		c.setM0(0xffff0fff, en<<12, ir.NoID)
-		c.gprIdx, c.gprAny = uint8(en), false
+		en, anyOps = uint8(c.in.Raw[0]&15), false
+		c.setM0(0xffff0fff, uint32(en)<<12, ir.NoID)
 	case "off":
 		c.setGPRMode(false)
 	}
+	c.flush() // a write of M0 by anybody else makes its enables unknown
+	c.gprIdx, c.gprAny = en, anyOps
 	return nil
 }
 

@@ -257,7 +257,7 @@ func (c *ictx) flush() {
 	for _, w := range c.out {
 		switch w.kind {
 		case writeS:
-			if w.reg == isa.SRegM0 && c.m.ruleName != "gpridx" {
+			if w.reg == isa.SRegM0 {
 				c.gprAny = true
 			}
 			c.sset(w.reg, w.x)

@@ -10,6 +10,8 @@ type tile struct {
 	tm, tn, bx, by int
 	bm, bn, bk     int
 	guard          bool // the matrices end inside tiles
+	rowsApart      bool // a thread's items are a work-group's height apart, not next to one another
+	colsApart      bool // and its width
 	turnA          bool // the first one's tile lies in columns
 	ta, tb, k      kind
 	buffers        int // two: loads go into one tile while the other is used
@@ -56,7 +58,7 @@ func tiles(g *gen, l *launch) {
 		}
 	}
 	o, eo := g.output(1)
-	t.turnA = g.oneIn(2)
+	t.turnA, t.rowsApart, t.colsApart = g.oneIn(2), g.oneIn(2), g.oneIn(2)
 	g.printf("const int m = %d, w = %d, depth = %d, tx = tid %% %d, ty = tid / %d;\n", t.m, t.w, t.depth, t.bx, t.bx)
 	g.printf("const int row = blockIdx.y * %d, col = blockIdx.x * %d;\n", t.bm, t.bn)
 	way := pick(g, t.direct, t.direct, t.staged, t.doubled)
@@ -75,10 +77,10 @@ func tiles(g *gen, l *launch) {
 // mine is the row and the column in the tile of a thread's item i, j.
 func (t *tile) mine() (row, col string) {
 	row, col = fmt.Sprintf("ty * %d + i", t.tm), fmt.Sprintf("tx * %d + j", t.tn)
-	if t.tm*t.bk%3 == 1 { // a work-group's height apart, not next to one another: any rule will do
+	if t.rowsApart {
 		row = fmt.Sprintf("ty + %d * i", t.by)
 	}
-	if t.tn*t.bk%3 == 2 {
+	if t.colsApart {
 		col = fmt.Sprintf("tx + %d * j", t.bx)
 	}
 	return row, col
